@@ -1,0 +1,90 @@
+"""The objects that a configuration stands for: tasks, learner, optimizer; and TensorFlow's settings."""
+
+import contextlib
+
+from stochlwta_tf.errors import ConfigurationError
+
+
+def runtime(config):
+    """Sets devices and threads; before anything else of TensorFlow runs.
+
+    Raises:
+        ConfigurationError: There is no GPU where one is asked for, or TensorFlow has already started with other settings.
+    """
+    import tensorflow as tf
+
+    gpus = tf.config.list_physical_devices("GPU")
+    if config.runtime.device == "gpu" and not gpus:
+        raise ConfigurationError("runtime.device must be cpu or auto where TensorFlow finds no GPU. Received: runtime.device=gpu.")
+    try:
+        if config.runtime.device == "cpu" and gpus:
+            tf.config.set_visible_devices([], "GPU")
+        if config.runtime.intra_op_threads is not None:
+            tf.config.threading.set_intra_op_parallelism_threads(config.runtime.intra_op_threads)
+        if config.runtime.inter_op_threads is not None:
+            tf.config.threading.set_inter_op_parallelism_threads(config.runtime.inter_op_threads)
+    except RuntimeError as error:
+        raise ConfigurationError(f"runtime can only be set before TensorFlow has started. Received: runtime={config.runtime!r}.") from error
+
+
+def tasks(config, split):
+    """The task distribution of a split: the training tasks of the run's seed, or the test and validation tasks of the evaluation's."""
+    from stochlwta_tf.tasks import TASKS
+
+    training = split == "train"
+    with _named("task"):
+        return TASKS[config.task.name](
+            split,
+            config.training.batch if training else config.evaluation.batch,
+            config.seed if training else config.evaluation.seed,
+            **config.task.options(),
+        )
+
+
+def learner(config, distribution):
+    """The compiled learner for a task distribution, with fresh weights from `config.seed`."""
+    import keras
+
+    from stochlwta_tf.learners import LEARNERS
+    from stochlwta_tf.networks import NETWORKS
+
+    keras.utils.set_random_seed(config.seed)
+    with _named("network"):
+        network = NETWORKS[config.network.name](distribution.input_shape, distribution.outputs, **config.network.options())
+    likelihood = {"classification": "categorical", "regression": "gaussian"}[distribution.kind]
+    with _named("learner"):
+        made = LEARNERS[config.learner.name](network, likelihood=likelihood, **config.learner.options())
+        made.compile(optimizer(config), steps_per_execution=config.training.steps_per_execution)
+    with _named("evaluation"):
+        for_test(made, config)
+    return made
+
+
+def for_test(learner, config):
+    """The learner with the options that `evaluation` sets for the test; its weights are those of the given one at this moment."""
+    overrides = config.evaluation.overrides()
+    if not overrides:
+        return learner
+    twin = type(learner).from_config({**learner.get_config(), **overrides})
+    twin.set_weights(learner.get_weights())
+    return twin
+
+
+def optimizer(config):
+    """The Keras optimizer of the outer step."""
+    import keras
+
+    options, rate = config.optimizer, config.optimizer.learning_rate
+    if options.schedule == "linear":
+        rate = keras.optimizers.schedules.PolynomialDecay(rate, config.training.iterations, options.final)
+    kind = {"sgd": keras.optimizers.SGD, "adam": keras.optimizers.Adam}[options.name]
+    return kind(rate, clipnorm=options.clip_norm, clipvalue=options.clip_value)
+
+
+@contextlib.contextmanager
+def _named(section):
+    """Begins the message of an impossible option with its section."""
+    try:
+        yield
+    except (ConfigurationError, ValueError) as error:
+        raise ConfigurationError(f"{section}: {str(error).splitlines()[0]}") from error

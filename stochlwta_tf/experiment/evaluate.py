@@ -1,0 +1,225 @@
+"""The test of a trained run: `evaluate.py --run runs/sinusoid_default-seed0`."""
+
+import argparse
+import sys
+import time
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+
+from stochlwta_tf.errors import ConfigurationError, UserError
+from stochlwta_tf.experiment import build, metrics
+from stochlwta_tf.experiment import config as configuration
+from stochlwta_tf.experiment.run_folder import RunFolder, command, device_name, replacing, write_json
+from stochlwta_tf.experiment.train import exit_status, stoppable
+
+_SHOWN = 6  # tasks in the figure of predictions
+_ALLOWED = ("evaluation", "task", "runtime")
+_LABELS = {"accuracy": "accuracy", "nll": "NLL", "brier": "Brier score", "ece": "calibration error", "mse": "MSE", "coverage90": "in the 90 % band"}
+
+
+def main(argv=None):
+    """Evaluates the model of a run folder; returns the exit status."""
+    parser = argparse.ArgumentParser(prog="evaluate.py", description="Tests the trained model of a run on new tasks.")
+    parser.add_argument("--run", metavar="DIR", required=True, help="the run's folder")
+    parser.add_argument("--tasks", metavar="N", help="number of test tasks; short for --set evaluation.tasks=N")
+    parser.add_argument("--set", metavar="KEY=VALUE", nargs="+", action="extend", default=[], help="override keys, such as evaluation.draws=10")
+    parser.add_argument("--out", metavar="FILE", help="the result's file (default: evaluation.json in the run's folder)")
+    arguments = parser.parse_args(argv)
+    return exit_status(lambda: _main(arguments))
+
+
+def _main(arguments):
+    folder = RunFolder(arguments.run)
+    if not folder.model.exists():
+        raise UserError(f"{folder.path} holds no trained model ({folder.model.name}): train first, or finish the training by --resume.")
+    for assignment in arguments.set:
+        if assignment.partition("=")[0].partition(".")[0] not in _ALLOWED:
+            raise ConfigurationError(f"--set can change {', '.join(_ALLOWED)} of a trained run. Received: {assignment}.")
+    tasks = [f"evaluation.tasks={arguments.tasks}"] if arguments.tasks is not None else []
+    config = configuration.load(folder.config, [*arguments.set, *tasks])
+    if arguments.out:
+        folder.evaluation = Path(arguments.out)
+        folder.figure = folder.evaluation.with_suffix(".png")
+    with stoppable("stopped; nothing was written."):
+        build.runtime(config)
+        evaluate(config, folder, build.tasks(config, "test"))
+
+
+def evaluate(config, folder, distribution):
+    """Tests the saved model of a run, writes and prints the result, and for regression draws predictions.
+
+    Args:
+        config: The `Configuration`; its `evaluation` section says how to test.
+        folder: The `RunFolder`.
+        distribution: The test tasks.
+
+    Returns:
+        What `evaluation.json` holds, a dictionary.
+
+    Raises:
+        UserError: The model cannot be loaded, does not fit the tasks, or the result not be written.
+    """
+    learner = build.for_test(_load(folder.model, distribution), config)
+    predictions = predict(learner, distribution, config.evaluation.tasks)
+    if distribution.kind == "regression":
+        noise_std = float(learner.likelihood.noise_std)
+        result = _describe(config, learner, predictions, regression(predictions, noise_std))
+        result["noise_std"] = noise_std
+        if (distribution.input_shape, distribution.outputs) == ((1,), 1):
+            _draw(folder.figure, distribution.sample(0), predictions, noise_std)
+    else:
+        result = _describe(config, learner, predictions, classification(predictions))
+    write_json(folder.evaluation, result)
+    _print(result)
+    return result
+
+
+class Predictions(NamedTuple):
+    """What was predicted of test tasks, as arrays whose first axis is the task.
+
+    Attributes:
+        query_y: Targets of the queries.
+        draws: The network's outputs in each draw, `[tasks, B, queries, outputs]`.
+        mean: Their predictive mean: probabilities, or regression means, `[tasks, queries, outputs]`.
+        seconds: Time of adapting and predicting, of each batch of tasks.
+    """
+
+    query_y: np.ndarray
+    draws: np.ndarray
+    mean: np.ndarray
+    seconds: np.ndarray
+
+
+def predict(learner, distribution, tasks):
+    """Adapts to each of the first `tasks` tasks of a distribution and predicts its queries.
+
+    Args:
+        learner: A `MetaLearner`.
+        distribution: A `TaskDistribution`.
+        tasks: How many.
+
+    Returns:
+        `Predictions`.
+    """
+    batches, seconds = [], []
+    for index in range(-(-tasks // distribution.batch)):
+        batch = distribution.sample(index)
+        start = time.perf_counter()
+        draws = learner.predict_tasks(batch).numpy()  # the copy waits for the device
+        seconds.append(time.perf_counter() - start)
+        batches.append((batch.query_y.numpy(), draws, learner.predictive(draws).numpy()))
+    return Predictions(*(np.concatenate(column)[:tasks] for column in zip(*batches, strict=True)), np.array(seconds))
+
+
+def classification(predictions):
+    """The measures of a classification test: `{name: (value, half of the 95 % interval, unit)}`."""
+    p, y = predictions.mean, predictions.query_y
+    return {
+        "accuracy": _percent(metrics.mean_and_ci95(metrics.accuracy(p, y))),
+        "nll": (*metrics.mean_and_ci95(metrics.categorical_nll(p, y)), "nats"),
+        "brier": (*metrics.mean_and_ci95(metrics.brier(p, y)), ""),
+        "ece": _percent(metrics.calibration_error(p, y)),
+    }
+
+
+def regression(predictions, noise_std):
+    """The measures of a regression test, as `classification`."""
+    draws, y = predictions.draws, predictions.query_y
+    return {
+        "mse": (*metrics.mean_and_ci95(metrics.squared_error(draws, y)), ""),
+        "nll": (*metrics.mean_and_ci95(metrics.mixture_nll(draws, y, noise_std)), "nats"),
+        "coverage90": _percent(metrics.mean_and_ci95(metrics.coverage(draws, y, noise_std))),
+    }
+
+
+def _percent(pair):
+    return 100 * pair[0], 100 * pair[1], "%"
+
+
+def _load(path, distribution):
+    import keras
+
+    import stochlwta_tf.learners  # noqa: F401  the classes that a saved learner is made of
+
+    try:
+        learner = keras.saving.load_model(path)
+    except (OSError, ValueError, TypeError) as error:
+        raise UserError(f"{path}: cannot be loaded: {str(error).strip().splitlines()[0][:200]}") from error
+    has = (tuple(learner.network.input_shape[1:]), learner.network.output_shape[-1])
+    needed = (tuple(distribution.input_shape), distribution.outputs)
+    if has != needed:
+        raise ConfigurationError(f"{path}: the tasks need inputs and outputs of {needed}. Received: a model of {has}.")
+    return learner
+
+
+def _describe(config, learner, predictions, measures):
+    from stochlwta_tf.layers import BatchNormalization
+    from stochlwta_tf.networks import trainable_parameters
+    from stochlwta_tf.report import paper
+
+    resolved = config.resolved()
+    described = {}
+    for name, (value, ci95, unit) in measures.items():
+        described[name] = {"value": value, "ci95": ci95, "unit": unit}
+        if reported := paper.reported(name, resolved["task"], resolved["network"], resolved["learner"]):
+            described[name] |= {"paper": reported.value, "paper_source": reported.where, "difference": value - reported.value}
+    options = {key: value for key, value in learner.get_config().items() if key in resolved["learner"]}
+    normalized = any(isinstance(layer, BatchNormalization) for layer in learner.network.layers)
+    replacement = resolved["task"].get("replacement", False)
+    seconds = predictions.seconds[1:] if len(predictions.seconds) > 1 else predictions.seconds
+    return {
+        "name": config.name,
+        "measures": described,
+        "tasks": len(predictions.query_y),
+        "protocol": "standard scoring, tasks drawn with replacement" if replacement else "standard",
+        "batch_statistics": learner.batch_statistics if normalized else None,
+        "iterations": config.training.iterations,
+        "seed": config.seed,
+        "task": resolved["task"],
+        "learner": {"name": config.learner.name, **options},
+        "evaluation": resolved["evaluation"],
+        "parameters": {"trainable": trainable_parameters(learner), "stored": learner.count_params()},
+        "adapt_and_predict": {
+            "batch": config.evaluation.batch,
+            "batches": len(seconds),
+            "milliseconds_per_task": 1000 * float(np.median(seconds)) / config.evaluation.batch,
+            "first_batch_seconds": float(predictions.seconds[0]),
+        },
+        "device": device_name(),
+        "command": command(),
+    }
+
+
+def _draw(path, tasks, predictions, noise_std):
+    from stochlwta_tf.report import figures
+
+    n = min(_SHOWN, len(predictions.mean))
+    order = np.argsort(tasks.query_x.numpy()[:n, :, 0], axis=1)
+    draws = predictions.draws[:n]
+    curves = (tasks.query_x.numpy()[:n], predictions.query_y[:n], predictions.mean[:n], *metrics.mixture_band(draws, noise_std))
+    x, y, mean, low, high = (np.take_along_axis(curve[..., 0], order, 1) for curve in curves)
+    draws = np.take_along_axis(draws[..., 0], order[:, None], 2)
+    support = (tasks.support_x.numpy()[:n, :, 0], tasks.support_y.numpy()[:n, :, 0])
+    with replacing(path) as part:
+        figures.predictions(part, support, (x, y), draws, mean, (low, high), noise_std)
+
+
+def _print(result):
+    from rich.console import Console
+    from rich.table import Table
+
+    table = Table(title=f"{result['name']}: {result['tasks']} test tasks, {result['protocol']} protocol", title_justify="left")
+    table.add_column("measure")
+    table.add_column("value ± 95 % CI", justify="right")
+    table.add_column("paper", justify="right")
+    for name, row in result["measures"].items():
+        unit = f" {row['unit']}" if row["unit"] else ""
+        paper = f"{row['paper']:.2f} ({row['paper_source']})" if "paper" in row else "–"
+        table.add_row(_LABELS[name], f"{row['value']:.4g} ± {row['ci95']:.2g}{unit}", paper)
+    Console().print(table)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,65 @@
+"""The progress bar of a training."""
+
+import time
+
+import keras
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
+
+_REFRESH = 0.2  # seconds between two looks at the metrics, each of which waits for the device
+
+
+class ProgressBar(keras.callbacks.Callback):
+    """Meta-iterations done, per second, time left, and the latest metrics; silent where standard error is not a terminal.
+
+    Args:
+        iterations: Of the whole training.
+        epoch: Iterations in an epoch.
+        done: Iterations done before this start.
+    """
+
+    def __init__(self, iterations, epoch, done=0):
+        super().__init__()
+        self._epoch_length, self._done, self._validated, self._next = epoch, done, {}, 0.0
+        console = Console(stderr=True)
+        columns = (
+            BarColumn(),
+            MofNCompleteColumn(),
+            TextColumn("{task.fields[rate]}"),
+            TimeElapsedColumn(),
+            TextColumn("left"),
+            TimeRemainingColumn(elapsed_when_finished=True),
+            TextColumn("{task.fields[metrics]}"),
+        )
+        self._bar = Progress(*columns, console=console, disable=not console.is_terminal)
+        self._task = self._bar.add_task("", total=iterations, completed=done, rate="", metrics="")
+
+    def on_train_begin(self, logs=None):
+        self._start, self._first = time.perf_counter(), self._done
+        self._bar.start()
+
+    def on_epoch_begin(self, epoch, logs=None):
+        self._done = epoch * self._epoch_length
+
+    def on_train_batch_end(self, batch, logs=None):
+        now = time.perf_counter()
+        if not self._bar.disable and now > self._next:
+            self._next = now + _REFRESH
+            self._show(self._done + batch + 1, logs, now)
+
+    def on_epoch_end(self, epoch, logs=None):
+        self._validated = {name: value for name, value in logs.items() if name.startswith("val_")} or self._validated
+        self._show((epoch + 1) * self._epoch_length, logs, time.perf_counter())
+
+    def _show(self, done, logs, now):
+        shown = {**self._validated, **logs}
+        self._bar.update(
+            self._task,
+            completed=done,
+            rate=f"{(done - self._first) / max(now - self._start, 1e-9):.1f}/s",
+            metrics="  ".join(f"{name} {float(value):.4g}" for name, value in shown.items()),
+        )
+
+    def close(self):
+        """Leaves the terminal in order; also after an error."""
+        self._bar.stop()

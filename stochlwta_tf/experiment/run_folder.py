@@ -1,0 +1,168 @@
+"""The folder of a run: what is in it, and how it is written so that a crash leaves it whole."""
+
+import contextlib
+import json
+import os
+import platform
+import subprocess
+import sys
+from importlib import metadata
+from pathlib import Path
+
+from stochlwta_tf.errors import ConfigurationError, UserError
+from stochlwta_tf.experiment import config as configuration
+from stochlwta_tf.experiment import yaml_file
+
+
+class RunFolder:
+    """Paths of a run, and the files that describe it.
+
+    Attributes:
+        config: `config.yaml`, every key resolved; can be given to `train.py --config` as it is.
+        environment: `environment.json`: versions, devices, threads, seed, git revision and command of each start.
+        metrics: `metrics.csv`, a row for every `training.log_every` meta-iterations.
+        tensorboard: Folder of the same numbers for TensorBoard.
+        checkpoints: Folder of the last checkpoints, to resume from.
+        model: `model.keras`, the trained learner.
+        evaluation: `evaluation.json`, the test's result.
+        figure: `predictions.png`, for regression.
+    """
+
+    def __init__(self, path):
+        self.path = Path(path)
+        self.config = self.path / "config.yaml"
+        self.environment = self.path / "environment.json"
+        self.metrics = self.path / "metrics.csv"
+        self.tensorboard = self.path / "tensorboard"
+        self.checkpoints = self.path / "checkpoints"
+        self.model = self.path / "model.keras"
+        self.evaluation = self.path / "evaluation.json"
+        self.figure = self.path / "predictions.png"
+
+    def check(self, config, resume):
+        """Raises unless a run of this configuration may begin here, or with `resume` go on; writes nothing.
+
+        Raises:
+            UserError: There is a run already, or something that is not a run.
+            ConfigurationError: The run to resume has another configuration.
+        """
+        if self.config.exists():
+            if not resume:
+                raise UserError(f"{self.path} holds a run already: go on with it by --resume, or choose another folder by --out.")
+            changed = configuration.difference(yaml_file.read(self.config), config.resolved())
+            if changed:
+                key, old, new = changed
+                raise ConfigurationError(f"{self.config}: the run to resume has {key}={old}. Received: {key}={new}.")
+        elif self.path.exists() and (not self.path.is_dir() or any(not p.name.startswith(".") for p in self.path.iterdir())):
+            raise UserError(f"{self.path} exists and is not a run: choose another folder by --out.")
+
+    def begin(self, config):
+        """Writes the configuration and the environment."""
+        with writing(self.path):
+            self.path.mkdir(parents=True, exist_ok=True)
+        if not self.config.exists():
+            write_text(self.config, config.to_yaml())
+        starts = json.loads(self.environment.read_text()) if self.environment.exists() else []
+        write_json(self.environment, [*starts, environment(config)])
+
+
+@contextlib.contextmanager
+def writing(path):
+    """Turns a full disk, a missing permission and their like into one line.
+
+    Raises:
+        UserError: `path` cannot be written.
+    """
+    import tensorflow as tf
+
+    try:
+        yield
+    except (OSError, tf.errors.OpError) as error:
+        reason = getattr(error, "strerror", None) or getattr(error, "message", None) or str(error)
+        raise UserError(f"{path}: cannot be written: {reason.splitlines()[0][:200]}. What was written before is kept.") from error
+
+
+@contextlib.contextmanager
+def replacing(path):
+    """A path to write to, which takes the place of `path` at once when all is written.
+
+    Example:
+
+        with replacing(folder.model) as part:
+            learner.save(part)
+    """
+    part = path.with_name(f".part-{path.name}")
+    try:
+        with writing(path):
+            yield part
+            os.replace(part, path)
+    finally:
+        part.unlink(missing_ok=True)
+
+
+def write_text(path, text):
+    with replacing(path) as part:
+        part.write_text(text, encoding="utf-8")
+
+
+def write_json(path, values):
+    write_text(path, json.dumps(values, indent=2, ensure_ascii=False) + "\n")
+
+
+def environment(config):
+    """What a result depends on beside the configuration, as a dictionary."""
+    import tensorflow as tf
+
+    packages = ("tensorflow", "keras", "tensorflow-probability", "numpy", "pydantic")
+    return {
+        "command": command(),
+        "python": platform.python_version(),
+        "packages": {"stochlwta_tf": _version("stochlwta_tf"), **{p: _version(p) for p in packages}},
+        "platform": platform.platform(),
+        "cpus": len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count(),
+        "device": device_name(),
+        "threads": {
+            "intra_op": tf.config.threading.get_intra_op_parallelism_threads(),
+            "inter_op": tf.config.threading.get_inter_op_parallelism_threads(),
+        },
+        "seed": config.seed,
+        "git": _git_revision(Path(__file__).resolve()),
+    }
+
+
+def command():
+    """The command line that is running."""
+    return " ".join([Path(sys.argv[0]).name, *sys.argv[1:]])
+
+
+def device_name():
+    """The GPU in use, or the processor."""
+    import tensorflow as tf
+
+    gpus = tf.config.get_visible_devices("GPU")
+    if gpus:
+        return tf.config.experimental.get_device_details(gpus[0]).get("device_name", "GPU")
+    with contextlib.suppress(OSError):
+        for line in Path("/proc/cpuinfo").read_text().splitlines():
+            if line.startswith("model name"):
+                return line.partition(":")[2].strip()
+    return platform.processor() or platform.machine()
+
+
+def _version(package):
+    try:
+        return metadata.version(package)
+    except metadata.PackageNotFoundError:
+        return None
+
+
+def _git_revision(source):
+    """The commit that a source file is at, with `-dirty` where anything was changed since; None where git does not know the file."""
+    return _git(source, "ls-files", source.name) and _git(source, "describe", "--always", "--dirty", "--abbrev=40", "--exclude=*")
+
+
+def _git(source, *arguments):
+    try:
+        return subprocess.run(["git", "-C", source.parent, *arguments], check=False, capture_output=True, text=True).stdout.strip() or None
+    except OSError:
+        return None

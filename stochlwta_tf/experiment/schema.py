@@ -1,0 +1,110 @@
+"""Schemas made from signatures, and errors that fit on one line.
+
+A task class, network function or learner class says which options it has, with their types, bounds and defaults, by its own signature
+(`inner_lr: Annotated[float, Field(gt=0)] = 0.003`).  So a new one is checked without another word about it here.
+"""
+
+import difflib
+import inspect
+import json
+from typing import Literal, get_type_hints
+
+import pydantic
+
+from stochlwta_tf.errors import ConfigurationError
+
+_VARIABLE = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)
+
+
+class Section(pydantic.BaseModel):
+    """One section of a configuration: no unknown keys, no guessed types, no infinities."""
+
+    model_config = pydantic.ConfigDict(extra="forbid", strict=True, frozen=True, allow_inf_nan=False, protected_namespaces=())
+
+    def options(self):
+        """The section without its `name`, as keyword arguments."""
+        return {key: getattr(self, key) for key in type(self).model_fields if key != "name"}
+
+
+def options_of(callable_, given):
+    """The options of a function or class, as `{name: (annotation, default)}` for `pydantic.create_model`.
+
+    Parameters in `given` are the program's to fill in.  Where a class takes `**options` its base classes are read too; a function names
+    the class that its `**options` go to in its attribute `options_of`.
+
+    Args:
+        callable_: Function or class.
+        given: Names of the parameters that are not options.
+
+    Raises:
+        TypeError: An option has no annotation: its values could not be checked.
+
+    Example:
+
+        options_of(dense_lwta, given=("input_shape", "outputs"))
+    """
+    found = {}
+    for function in _signatures(callable_):
+        hints = get_type_hints(function, include_extras=True)
+        for name, parameter in inspect.signature(function).parameters.items():
+            if name == "self" or name in given or name in found or parameter.kind in _VARIABLE:
+                continue
+            if name not in hints:
+                raise TypeError(f"The option `{name}` of {function.__qualname__} has no annotation.")
+            found[name] = (hints[name], ... if parameter.default is inspect.Parameter.empty else parameter.default)
+    return found
+
+
+def _signatures(callable_):
+    """The function, or the `__init__` of a class and of those that its `**options` are passed on to, up to Keras's own."""
+    if not inspect.isclass(callable_):
+        yield callable_
+        yield from _signatures(callable_.options_of) if hasattr(callable_, "options_of") else ()
+        return
+    for base in inspect.getmro(callable_):
+        if base.__module__.split(".")[0] in ("keras", "builtins"):
+            return
+        if "__init__" in vars(base):
+            yield base.__init__
+            if not any(p.kind is inspect.Parameter.VAR_KEYWORD for p in inspect.signature(base.__init__).parameters.values()):
+                return
+
+
+def section(kind, name, callable_, given):
+    """The `Section` class of a registered callable: its `name`, and its options."""
+    return pydantic.create_model(kind, __base__=Section, name=(Literal[name], ...), **options_of(callable_, given))
+
+
+def validate(model, values, where):
+    """An instance of `model` from plain values.
+
+    Raises:
+        ConfigurationError: The first thing that is wrong, as one line.
+    """
+    try:  # by way of JSON, where a list is a tuple's strict form
+        return model.model_validate_json(json.dumps(values, default=str))
+    except pydantic.ValidationError as error:
+        raise ConfigurationError(f"{where}: {_one_line(error.errors()[0], model)}") from error
+
+
+def _one_line(error, model):
+    path = [str(part) for part in error["loc"] if not isinstance(part, str) or part.isidentifier()]
+    key, value, message = ".".join(path), error["input"], error["msg"].removeprefix("Value error, ")
+    if error["type"] == "extra_forbidden":
+        *parents, last = path
+        for part in parents:
+            model = model.model_fields[part].annotation
+        return unknown("key", key, last, model.model_fields)
+    if error["type"] == "missing":
+        return f"{key} is missing."
+    if error["type"] == "value_error":
+        return message
+    received = json.dumps(value) if isinstance(value, (str, bool, int, float, type(None))) else str(value)
+    return f"{key} {message.replace('Input should', 'must', 1)}. Received: {key}={received[:80]}."
+
+
+def unknown(what, key, name, known):
+    """The line for a name that is not among the known ones, with the nearest of them."""
+    near = difflib.get_close_matches(str(name), known, n=1, cutoff=0.5)
+    suggestion = f" Did you mean {near[0]!r}?" if near else ""
+    return f"unknown {what} {key}.{suggestion} Allowed: {', '.join(known)}."

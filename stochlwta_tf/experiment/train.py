@@ -1,0 +1,143 @@
+"""Training from the command line: `train.py --config configs/sinusoid_default.yaml`."""
+
+import argparse
+import contextlib
+import signal
+import sys
+
+from stochlwta_tf.errors import NonFiniteError, UserError
+from stochlwta_tf.experiment import build
+from stochlwta_tf.experiment import config as configuration
+from stochlwta_tf.experiment.run_folder import RunFolder, replacing
+
+_EPILOG = "Exit status: 0 done, 2 something is wrong with what was given, 3 a loss was not finite, 130 or 143 stopped by a signal."
+
+
+def main(argv=None):
+    """Trains what a configuration describes, saves it and evaluates it; returns the exit status."""
+    parser = argparse.ArgumentParser(prog="train.py", description="Meta-trains a learner and evaluates it.", epilog=_EPILOG)
+    parser.add_argument("--config", metavar="FILE", help="the configuration; with --resume by default the run's own")
+    parser.add_argument("--set", metavar="KEY=VALUE", nargs="+", action="extend", default=[], help="override keys, such as task.way=20")
+    parser.add_argument("--out", metavar="DIR", help="the run's folder (default: runs/<name>-seed<seed>)")
+    parser.add_argument("--resume", action="store_true", help="go on with the run in the folder from its last checkpoint, if there is one")
+    arguments = parser.parse_args(argv)
+    if arguments.config is None and not (arguments.resume and arguments.out):
+        parser.error("--config is needed, or --resume with --out")
+    return exit_status(lambda: _main(arguments))
+
+
+def exit_status(command):
+    """Runs a command, prints what went wrong as one line, and returns the exit status."""
+    try:
+        command()
+    except UserError as error:
+        print(f"error: {error}", file=sys.stderr)
+        return 3 if isinstance(error, NonFiniteError) else 2
+    except Stopped as stop:
+        print(f"{signal.Signals(stop.number).name}: {stop.advice}", file=sys.stderr)
+        return 128 + stop.number
+    return 0
+
+
+def _main(arguments):
+    config = configuration.load(arguments.config or RunFolder(arguments.out).config, arguments.set)
+    folder = RunFolder(arguments.out or configuration.default_folder(config))
+    folder.check(config, arguments.resume)
+    with stoppable(f"stopped; go on with: train.py --resume --out {folder.path}"):
+        train(config, folder)
+
+
+def train(config, folder):
+    """Trains a checked configuration in a run folder, from its last checkpoint on if it has one.
+
+    Args:
+        config: A `Configuration`.
+        folder: A `RunFolder`; made where it is missing.
+
+    Raises:
+        UserError: The configuration cannot be built, or the folder not written.
+        NonFiniteError: A loss or meta-gradient was NaN or infinite.
+    """
+    build.runtime(config)
+    splits = {split: build.tasks(config, split) for split in ("train", "validation", "test")}
+    learner = build.learner(config, splits["train"])
+    folder.begin(config)
+    fit(config, folder, learner, splits)
+    with replacing(folder.model) as part:
+        learner.save(part)
+    if config.evaluation.after_training:
+        from stochlwta_tf.experiment import evaluate
+
+        evaluate.evaluate(config, folder, splits["test"])
+    print(f"The run is in {folder.path}.")
+
+
+def fit(config, folder, learner, splits):
+    """Meta-trains a compiled learner from the run's last checkpoint to the last iteration."""
+    import tensorflow as tf
+
+    from stochlwta_tf.experiment.progress import ProgressBar
+    from stochlwta_tf.experiment.records import Checkpoints, MetricsLog
+
+    training = config.training
+    checkpoints = Checkpoints(folder.checkpoints, learner, training.keep)
+    checkpoints.restore()
+    done = int(learner.optimizer.iterations)
+    log = MetricsLog(folder, done, training.log_every)
+    if done == training.iterations:
+        return
+    bar = ProgressBar(training.iterations, training.log_every, done)
+    validation = {}
+    if training.validate_every:
+        batches = training.validation_tasks // config.evaluation.batch
+        validation = {
+            "validation_data": splits["validation"].dataset(0, batches),
+            "validation_freq": training.validate_every // training.log_every,
+        }
+    try:
+        learner.fit(
+            splits["train"].dataset(done),
+            epochs=training.iterations // training.log_every,
+            initial_epoch=done // training.log_every,
+            steps_per_epoch=training.log_every,
+            callbacks=[bar, log, checkpoints],
+            shuffle=False,
+            verbose=0,
+            **validation,
+        )
+    except tf.errors.InvalidArgumentError as error:
+        if "not finite" not in error.message:
+            raise
+        iteration = int(learner.optimizer.iterations)
+        term = learner.explain_failure(splits["train"].sample(iteration))
+        kept = f"The last good checkpoint is {checkpoints.latest}." if checkpoints.latest else "There is no checkpoint yet."
+        raise NonFiniteError(f"not finite at iteration {iteration} (seed {config.seed}): {term}. {kept}") from error
+    finally:
+        bar.close()
+
+
+class Stopped(BaseException):
+    """A signal asked the program to end."""
+
+    def __init__(self, number, advice):
+        super().__init__(number)
+        self.number, self.advice = number, advice
+
+
+@contextlib.contextmanager
+def stoppable(advice):
+    """Lets SIGINT and SIGTERM raise `Stopped`: what is on disk at any moment is a run that can be resumed."""
+
+    def stop(number, _):
+        raise Stopped(number, advice)
+
+    before = {number: signal.signal(number, stop) for number in (signal.SIGINT, signal.SIGTERM)}
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

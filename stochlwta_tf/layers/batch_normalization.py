@@ -1,0 +1,87 @@
+"""Batch normalisation that can be differentiated twice, and that never mistakes one batch's statistics for another's."""
+
+import contextlib
+import contextvars
+
+import keras
+from keras import ops
+
+_stored = contextvars.ContextVar("stored_statistics", default=False)
+
+
+@contextlib.contextmanager
+def stored_statistics():
+    """Within this context `BatchNormalization` normalises by the statistics of the last batch that it saw outside."""
+    token = _stored.set(True)
+    try:
+        yield
+    finally:
+        _stored.reset(token)
+
+
+@keras.saving.register_keras_serializable(package="stochlwta_tf")
+class BatchNormalization(keras.layers.Layer):
+    """y = gamma (x − mean) / sqrt(variance + epsilon) + beta, over all axes but the last.
+
+    Ioffe & Szegedy (2015), for few-shot learning:
+
+    - The moments are ordinary operations.  Those of `keras.layers.BatchNormalization` stop the gradient of the mean, which leaves first
+      derivatives right and second ones, so MAML's meta-gradient, wrong by tens of per cent.
+    - The statistics are always those of one batch: of the batch at hand (and they are kept), or, within `stored_statistics()`, the ones kept
+      last.  So a learner normalises the query by itself (transductive) or by the support set, and the `training` argument, which decides
+      temperatures and KL terms elsewhere, has no meaning here.
+
+    Args:
+        scale: Whether to multiply by a trainable gamma.
+        epsilon: Positive number added to the variance.
+
+    Input shape:
+        `[batch, ..., channels]`.
+
+    Output shape:
+        The input's.
+
+    Raises:
+        ValueError: If `epsilon` is not positive.
+
+    Example:
+
+    >>> layer = BatchNormalization()
+    >>> layer(support_x)
+    >>> with stored_statistics():
+    ...     layer(query_x)  # normalised by the support set's statistics
+    """
+
+    def __init__(self, scale=True, epsilon=1e-3, **kwargs):
+        super().__init__(**kwargs)
+        if epsilon <= 0:
+            raise ValueError(f"`epsilon` must be positive. Received: epsilon={epsilon}")
+        self.scale = scale
+        self.epsilon = epsilon
+
+    def build(self, input_shape):
+        shape = (input_shape[-1],)
+        self.gamma = self.add_weight(shape=shape, initializer="ones", name="gamma") if self.scale else None
+        self.beta = self.add_weight(shape=shape, initializer="zeros", name="beta")
+        self.mean = self.add_weight(shape=shape, initializer="zeros", trainable=False, name="mean")
+        self.variance = self.add_weight(shape=shape, initializer="ones", trainable=False, name="variance")
+
+    def call(self, x):
+        if _stored.get():
+            mean, variance = ops.convert_to_tensor(self.mean), ops.convert_to_tensor(self.variance)
+        else:
+            axes = tuple(range(len(x.shape) - 1))
+            mean = ops.mean(x, axes)
+            variance = ops.mean(ops.square(x - mean), axes)
+            self.mean.assign(mean)
+            self.variance.assign(variance)
+        factor = ops.rsqrt(variance + self.epsilon)
+        if self.scale:
+            factor = factor * self.gamma
+        return x * factor + (self.beta - mean * factor)
+
+    def compute_output_shape(self, input_shape):
+        return input_shape
+
+    def get_config(self):
+        return {**super().get_config(), "scale": self.scale, "epsilon": self.epsilon}

@@ -1,0 +1,163 @@
+"""What layers with Gaussian weights share: the posterior, its samples and its KL divergence to the prior."""
+
+import keras
+import tensorflow_probability as tfp
+from keras import ops
+
+from stochlwta_tf import random
+
+tfd = tfp.distributions
+
+# softplus underflows to 0 below -104 in float32, where the log in the KL is infinite.
+_SMALLEST_STD = 1e-12
+# The derivative of a square root is infinite at 0, which local reparameterisation meets at every all-zero input.
+_LOCAL_VARIANCE_FLOOR = 1e-10
+
+
+@keras.saving.register_keras_serializable(package="stochlwta_tf")
+class AtLeast(keras.constraints.Constraint):
+    """Keeps every element of a variable at or above `minimum`."""
+
+    def __init__(self, minimum):
+        self.minimum = minimum
+
+    def __call__(self, w):
+        return ops.maximum(w, ops.cast(self.minimum, w.dtype))
+
+    def get_config(self):
+        return {"minimum": self.minimum}
+
+
+class GaussianLayer(keras.layers.Layer):
+    """Base of the layers whose kernel has the posterior q(w) = N(mean, softplus(rho)²), factorised (eq. 5); biases are points.
+
+    A subclass creates its kernel with `add_gaussian_kernel(shape)` in `build`, and implements `linear(x, kernel)`: its linear map,
+    without the bias.  The base draws the kernel, one sample a forward pass, shared by the whole batch:
+
+        w = mean + softplus(rho) eps,    eps ~ N(0, I)
+
+    and, in training, adds `kl_weight` KL[q(w) || N(0, I)] to the layer's losses (eq. 9).
+
+    Args:
+        use_bias: Whether to add a point-estimate bias.
+        mean_initializer: Initializer of the posterior means.
+        rho_initializer: Initializer of rho; rho = −5 is a standard deviation of 0.0067, the published code's.  A number stands for
+            N(number, 0.01²).
+        bias_initializer: Initializer of the bias; a number is a constant.
+        rho_min: Smallest rho; a constraint on the variable.  `None`: no bound.
+        kl_weight: Factor of the KL term, λ; 0 leaves it out.
+        kl_estimator: `"closed_form"`, or `"sample"`: log q(w) − log p(w) at the sampled kernel.
+        reparameterization: How training draws: `"weight"` samples the kernel; `"local"` samples the outputs of each example, with their
+            exact mean and variance (Kingma et al. 2015).  Prediction always samples kernels, so that a draw is one function.
+        predict_with: `"sample"`, or `"mean"`: the posterior means, as the published code predicts.
+        seed: Integer seed of the layer's noise when it is called on its own; a learner sets the noise key itself.
+    """
+
+    def __init__(
+        self,
+        use_bias=True,
+        mean_initializer="glorot_uniform",
+        rho_initializer=-5.0,
+        bias_initializer=0.1,
+        rho_min=-7.0,
+        kl_weight=1.0,
+        kl_estimator="closed_form",
+        reparameterization="weight",
+        predict_with="sample",
+        seed=None,
+        **kwargs,
+    ):
+        super().__init__(**kwargs)
+        for argument, value, allowed in (
+            ("kl_estimator", kl_estimator, ("closed_form", "sample")),
+            ("reparameterization", reparameterization, ("weight", "local")),
+            ("predict_with", predict_with, ("sample", "mean")),
+        ):
+            if value not in allowed:
+                raise ValueError(f"`{argument}` must be one of {allowed}. Received: {argument}={value!r}")
+        if kl_weight < 0:
+            raise ValueError(f"`kl_weight` must not be negative. Received: kl_weight={kl_weight}")
+        if kl_estimator == "sample" and reparameterization == "local":
+            raise ValueError(
+                "`kl_estimator='sample'` needs a sampled kernel, which `reparameterization='local'` does not draw. "
+                "Received: kl_estimator='sample', reparameterization='local'"
+            )
+        self.use_bias = use_bias
+        self.mean_initializer = keras.initializers.get(mean_initializer)
+        if isinstance(rho_initializer, (int, float)):
+            rho_initializer = keras.initializers.RandomNormal(float(rho_initializer), 0.01)
+        self.rho_initializer = keras.initializers.get(rho_initializer)
+        if isinstance(bias_initializer, (int, float)):
+            bias_initializer = keras.initializers.Constant(float(bias_initializer))
+        self.bias_initializer = keras.initializers.get(bias_initializer)
+        self.rho_min = rho_min
+        self.kl_weight = kl_weight
+        self.kl_estimator = kl_estimator
+        self.reparameterization = reparameterization
+        self.predict_with = predict_with
+        self.seed = seed
+        self.noise = keras.random.SeedGenerator(seed)
+
+    def add_gaussian_kernel(self, shape, outputs):
+        constraint = None if self.rho_min is None else AtLeast(self.rho_min)
+        self.mean = self.add_weight(shape=shape, initializer=self.mean_initializer, name="mean")
+        self.rho = self.add_weight(shape=shape, initializer=self.rho_initializer, constraint=constraint, name="rho")
+        self.bias = self.add_weight(shape=(outputs,), initializer=self.bias_initializer, name="bias") if self.use_bias else None
+
+    def linear(self, x, kernel):
+        """The layer's linear map, without bias."""
+        raise NotImplementedError(f"{type(self).__name__} must implement linear(x, kernel).")
+
+    @property
+    def stddev(self):
+        """Standard deviations of the posterior, softplus(rho)."""
+        return ops.maximum(ops.softplus(ops.convert_to_tensor(self.rho)), _SMALLEST_STD)
+
+    def posterior(self):
+        """q(w), the kernel's posterior, as a `tfd.Independent` Normal of the kernel's shape."""
+        return self._independent(tfd.Normal(ops.convert_to_tensor(self.mean), self.stddev))
+
+    def prior(self):
+        """p(w) = N(0, I), as a `tfd.Independent` Normal of the kernel's shape."""
+        zeros = ops.zeros_like(ops.convert_to_tensor(self.mean))
+        return self._independent(tfd.Normal(zeros, ops.ones_like(zeros)))
+
+    def _independent(self, normal):
+        return tfd.Independent(normal, reinterpreted_batch_ndims=len(self.mean.shape))
+
+    def _standard_normal(self, shape):
+        return ops.cast(random.normal(self.noise.next(), shape), self.compute_dtype)
+
+    def call(self, x, training=False):
+        if not training and self.predict_with == "mean":
+            outputs = self.linear(x, ops.convert_to_tensor(self.mean))
+        elif training and self.reparameterization == "local":
+            mean = self.linear(x, ops.convert_to_tensor(self.mean))
+            variance = self.linear(ops.square(x), ops.square(self.stddev))
+            shape = [size or ops.shape(mean)[axis] for axis, size in enumerate(mean.shape)]
+            outputs = mean + ops.sqrt(variance + _LOCAL_VARIANCE_FLOOR) * self._standard_normal(shape)
+        else:
+            kernel = self.mean + self.stddev * self._standard_normal(self.mean.shape)
+            outputs = self.linear(x, kernel)
+        if training and self.kl_weight:
+            if self.kl_estimator == "sample":
+                kl = self.posterior().log_prob(kernel) - self.prior().log_prob(kernel)
+            else:
+                kl = tfd.kl_divergence(self.posterior(), self.prior())
+            self.add_loss(self.kl_weight * kl)
+        return outputs if self.bias is None else outputs + self.bias
+
+    def get_config(self):
+        config = {
+            "use_bias": self.use_bias,
+            "mean_initializer": keras.initializers.serialize(self.mean_initializer),
+            "rho_initializer": keras.initializers.serialize(self.rho_initializer),
+            "bias_initializer": keras.initializers.serialize(self.bias_initializer),
+            "rho_min": self.rho_min,
+            "kl_weight": self.kl_weight,
+            "kl_estimator": self.kl_estimator,
+            "reparameterization": self.reparameterization,
+            "predict_with": self.predict_with,
+            "seed": self.seed,
+        }
+        return {**super().get_config(), **config}

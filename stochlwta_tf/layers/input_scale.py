@@ -1,0 +1,53 @@
+"""A trainable scale and shift of every input feature."""
+
+import keras
+from keras import ops
+
+
+@keras.saving.register_keras_serializable(package="stochlwta_tf")
+class InputScale(keras.layers.Layer):
+    """y = gamma (x − mean) / sqrt(variance + epsilon) + beta, feature by feature, with constant mean and variance.
+
+    What the paper's published code does to its input: a batch normalisation that is always in inference mode and whose statistics never
+    move from 0 and 1, so that the identity (up to sqrt(1 + epsilon)) is where gamma and beta start.  The two statistics are stored, not
+    trained; setting them to a data set's standardises the input.
+
+    Args:
+        epsilon: Positive number added to the variance.
+
+    Input shape:
+        `[batch, features]`.
+
+    Output shape:
+        The input's.
+
+    Raises:
+        ValueError: If `epsilon` is not positive.
+
+    Example:
+
+    >>> InputScale()(np.ones((2, 784), "float32"))  # 0.9995, until it is trained
+    """
+
+    def __init__(self, epsilon=1e-3, **kwargs):
+        super().__init__(**kwargs)
+        if epsilon <= 0:
+            raise ValueError(f"`epsilon` must be positive. Received: epsilon={epsilon}")
+        self.epsilon = epsilon
+        self.input_spec = keras.layers.InputSpec(ndim=2)
+
+    def build(self, input_shape):
+        shape = (input_shape[-1],)
+        self.gamma = self.add_weight(shape=shape, initializer="ones", name="gamma")
+        self.beta = self.add_weight(shape=shape, initializer="zeros", name="beta")
+        self.mean = self.add_weight(shape=shape, initializer="zeros", trainable=False, name="mean")
+        self.variance = self.add_weight(shape=shape, initializer="ones", trainable=False, name="variance")
+
+    def call(self, x):
+        return (x - self.mean) * (self.gamma * ops.rsqrt(self.variance + self.epsilon)) + self.beta
+
+    def compute_output_shape(self, input_shape):
+        return input_shape
+
+    def get_config(self):
+        return {**super().get_config(), "epsilon": self.epsilon}

@@ -1,0 +1,128 @@
+"""Stochastic local winner-takes-all: the activation of the paper."""
+
+import math
+
+import keras
+import tensorflow as tf
+import tensorflow_probability as tfp
+from keras import ops
+
+from stochlwta_tf import random
+from stochlwta_tf.layers.blocks import check_competitors, check_divides, merge_blocks, one_winner, split_blocks
+
+tfd = tfp.distributions
+
+
+@keras.saving.register_keras_serializable(package="stochlwta_tf")
+class StochasticLWTA(keras.layers.Layer):
+    """Blocks of J linear units compete for their block's output; the winner is sampled.
+
+    Eq. 3, 4, 7 and 8 of Kalais & Chatzis (ICML 2022).  For a block with values h (J neighbouring units or channels; in a feature map
+    the competition is at each position):
+
+        q(xi) = Categorical(softmax(h)),    y = xi · h
+
+    In training xi is the Gumbel-softmax relaxation  softmax((log q + g) / temperature),  g standard Gumbel noise, and `kl_weight`
+    KL[q(xi) || Categorical(1/J)], summed over blocks, positions and examples, is added to the layer's losses.  In prediction xi is a
+    hard one-hot winner, or, with `test_temperature` above 0, the relaxation at that temperature.
+
+    Args:
+        competitors: Integer J of at least 2, units in a block; must divide the last axis of the input.
+        temperature: Positive number, of the relaxation in training.
+        test_temperature: Number, of the relaxation in prediction; 0 samples hard winners.
+        probability_floor: Added to every winner's probability, which are then renormalised (the published code: 1e-4).
+        kl_weight: Factor of the KL term, λ; 0 leaves it out.
+        kl_estimator: `"closed_form"`, or `"sample"`: xi · (log q + log J) at the relaxed sample.
+        seed: Integer seed of the layer's noise when it is called on its own; a learner sets the noise key itself.
+
+    Input shape:
+        `[..., units]`.
+
+    Output shape:
+        The input's.
+
+    Raises:
+        ValueError: If `competitors` is below 2 or does not divide the units, or another argument is impossible.
+
+    Example:
+
+    >>> layer = StochasticLWTA(competitors=2, seed=0)
+    >>> layer(np.ones((1, 4), "float32"))  # in each block of two, one unit passes
+    """
+
+    def __init__(
+        self,
+        competitors=2,
+        temperature=0.67,
+        test_temperature=0.0,
+        probability_floor=0.0,
+        kl_weight=1.0,
+        kl_estimator="closed_form",
+        seed=None,
+        **kwargs,
+    ):
+        super().__init__(**kwargs)
+        check_competitors(competitors)
+        if temperature <= 0:
+            raise ValueError(f"`temperature` must be positive. Received: temperature={temperature}")
+        if kl_estimator not in ("closed_form", "sample"):
+            raise ValueError(f"`kl_estimator` must be 'closed_form' or 'sample'. Received: kl_estimator={kl_estimator!r}")
+        for argument, value in (("test_temperature", test_temperature), ("probability_floor", probability_floor), ("kl_weight", kl_weight)):
+            if value < 0:
+                raise ValueError(f"`{argument}` must not be negative. Received: {argument}={value}")
+        self.competitors = competitors
+        self.temperature = temperature
+        self.test_temperature = test_temperature
+        self.probability_floor = probability_floor
+        self.kl_weight = kl_weight
+        self.kl_estimator = kl_estimator
+        self.seed = seed
+        self.noise = keras.random.SeedGenerator(seed)
+
+    def build(self, input_shape):
+        check_divides(self.competitors, input_shape[-1])
+
+    def posterior(self, h):
+        """q(xi), the winner of each block of `h [..., units]`, as a `tfd.Categorical` of batch shape `[..., blocks]`."""
+        return tfd.Categorical(logits=self._logits(split_blocks(h, self.competitors)))
+
+    def _logits(self, h):
+        if not self.probability_floor:
+            return h
+        q = ops.softmax(h) + self.probability_floor
+        return ops.log(q / (1.0 + self.competitors * self.probability_floor))
+
+    def call(self, x, training=False):
+        h = split_blocks(x, self.competitors)
+        logits = self._logits(h)
+        shape = [tf.shape(h)[axis] if size is None else size for axis, size in enumerate(h.shape)]
+        # softmax(h) and log q differ by a constant in each block, which the softmax below and the argmax do not see.
+        perturbed = logits + ops.cast(random.gumbel(self.noise.next(), shape), h.dtype)
+        temperature = self.temperature if training else self.test_temperature
+        if temperature:
+            xi = ops.softmax(perturbed / temperature)
+        else:
+            xi = one_winner(perturbed)
+        if training and self.kl_weight:
+            self.add_loss(self.kl_weight * self._kl(logits, xi))
+        return merge_blocks(xi * h)
+
+    def _kl(self, logits, xi):
+        if self.kl_estimator == "sample":
+            return ops.sum(xi * (ops.log_softmax(logits) + math.log(self.competitors)))
+        return ops.sum(tfd.kl_divergence(tfd.Categorical(logits=logits), tfd.Categorical(logits=ops.zeros_like(logits))))
+
+    def compute_output_shape(self, input_shape):
+        return input_shape
+
+    def get_config(self):
+        config = {
+            "competitors": self.competitors,
+            "temperature": self.temperature,
+            "test_temperature": self.test_temperature,
+            "probability_floor": self.probability_floor,
+            "kl_weight": self.kl_weight,
+            "kl_estimator": self.kl_estimator,
+            "seed": self.seed,
+        }
+        return {**super().get_config(), **config}

@@ -1,0 +1,60 @@
+"""Calling a network with given values in place of its variables, and the noise keys that such a call needs."""
+
+import enum
+
+import keras
+import tensorflow as tf
+
+from stochlwta_tf import random
+
+
+class Stream(enum.IntEnum):
+    """What a task's key is used for: the tag of `random.fold_in` and `random.split`."""
+
+    LAYERS = 1
+    INNER_STEP = 2
+    MINIBATCH = 3
+    META_LOSS = 4
+    PREDICTION = 5
+    POSTERIOR = 6
+    LEADER = 7
+
+
+def functional_call(network, weights, state, x, training):
+    """`network(x)` with the given values in place of its variables; nothing is mutated.
+
+    `network.stateless_call` will not do: it bypasses `Layer.__call__`, so that a layer used twice keeps only its last `add_loss`, and a
+    subclassed network that does not hand `training` on runs without its KL terms, silently.
+
+    Args:
+        network: A built `keras.Model`.
+        weights: Values of `network.trainable_variables`.
+        state: Values of `network.non_trainable_variables`.
+        x: Inputs.
+        training: Whether layers are in training mode.
+
+    Returns:
+        Outputs, the new state, and a dict from layer name to the sum of the losses that the layer added.
+
+    Example:
+
+    >>> outputs, state, losses = functional_call(network, weights, state, x, training=True)
+    """
+    values = [*zip(network.trainable_variables, weights), *zip(network.non_trainable_variables, state)]
+    with keras.StatelessScope(values, collect_losses=True) as scope:
+        outputs = network(x, training=training)
+        losses = {layer.name: tf.add_n(layer.losses) for layer in network.layers if layer.losses} if training else {}
+    return outputs, [scope.get_current_value(v) for v in network.non_trainable_variables], losses
+
+
+def with_noise_key(network, state, key):
+    """`state` with every noise generator of the network set from one key, each to its own.
+
+    A stochastic layer keeps its noise in a `keras.random.SeedGenerator`, whose state is one of the network's non-trainable variables.
+    """
+    generators = [i for i, v in enumerate(network.non_trainable_variables) if v.name == "seed_generator_state"]
+    state = list(state)
+    if generators:
+        for i, layer_key in zip(generators, tf.unstack(random.split(key, len(generators), Stream.LAYERS))):
+            state[i] = tf.cast(layer_key, network.non_trainable_variables[i].dtype)
+    return state

@@ -1,0 +1,302 @@
+"""The base of all learners: a Keras model that wraps a network, adapts it to tasks and meta-trains it."""
+
+from typing import Annotated, Literal
+
+import keras
+import tensorflow as tf
+from pydantic import Field
+
+from stochlwta_tf import objectives, random
+from stochlwta_tf.layers import stored_statistics
+from stochlwta_tf.learners.adapted_model import AdaptedModel
+from stochlwta_tf.learners.functional import Stream, functional_call, with_noise_key
+from stochlwta_tf.learners.task_runner import TaskRunner
+from stochlwta_tf.tasks.task import Task
+
+
+class MetaLearner(keras.Model):
+    """A network together with a way to adapt it to a task and to learn from many.
+
+    A method is a subclass with two or three pure functions of one task, all on plain tensors (`psi` are the values of
+    `learner.trainable_variables`, `state` those of the network's non-trainable ones):
+
+    - `adapt(psi, state, support_x, support_y, key)` → adapted weights, state: as in evaluation, in `steps_at_test` steps
+    - `task_update(psi, state, task)` → meta-gradient, (loss, score)
+    - `predict_adapted(adapted, state, support_x, query_x, key)` → draws `[B, query, outputs]`; the base samples the network B times.
+
+    The base runs them over batches of tasks, hands the mean meta-gradient to the Keras optimizer, and gives users `fit`,
+    `adapt_to(...).predict(...)`, saving and loading.
+
+    Args:
+        network: A built `keras.Model` without a final softmax.
+        likelihood: `"categorical"` for class labels, `"gaussian"` for real targets.
+        noise_std: Observation std of the Gaussian likelihood, in the targets' units.
+        saturation: Bound at which the published code clips probabilities in its cross-entropy; none by default.
+        average: What prediction averages over draws: `"logits"` (eq. 11) or `"probabilities"`.
+        inner_lr: Learning rate of the inner steps.
+        inner_steps: Number of inner steps in training.
+        test_inner_steps: Number in evaluation and prediction; as in training by default.
+        inner_loss: Whether the inner loss is the `"sum"` over the examples or their `"mean"`; the learning rate belongs to one of the two.
+        draws: B, draws of the network that a prediction averages.
+        batch_statistics: Whose statistics batch normalisation applies to queries: their own (`"transductive"`), or the support
+            set's (`"support"`).
+        runner: `"vectorized"`, `"loop"` or `"auto"`; see `TaskRunner`.
+        parallel_tasks: Tasks that the loop runner may have under way at once.
+
+    Raises:
+        ValueError: If the network has no weights to adapt.
+
+    Example:
+
+    >>> learner = StochLWTA(networks.dense_lwta((1,), 1), likelihood="gaussian")
+    >>> learner.compile("sgd")
+    >>> learner.fit(Sinusoid("train", batch=25, seed=0).dataset(), steps_per_epoch=1000)
+    >>> learner.adapt_to(support_x, support_y).predict(query_x).mean
+    """
+
+    #: Which examples the score of `task_update` is on.
+    train_score = "support"
+
+    def __init__(
+        self,
+        network,
+        *,
+        likelihood: Literal["categorical", "gaussian"] = "categorical",
+        noise_std: Annotated[float, Field(gt=0)] = 1.0,
+        saturation: Annotated[float, Field(gt=0, lt=0.5)] | None = None,
+        average: Literal["logits", "probabilities"] = "logits",
+        inner_lr: Annotated[float, Field(gt=0)] = 0.01,
+        inner_steps: Annotated[int, Field(ge=0)] = 5,
+        test_inner_steps: Annotated[int, Field(ge=0)] | None = None,
+        inner_loss: Literal["sum", "mean"] = "mean",
+        draws: Annotated[int, Field(ge=1)] = 1,
+        batch_statistics: Literal["transductive", "support"] = "transductive",
+        runner: Literal["auto", "vectorized", "loop"] = "auto",
+        parallel_tasks: Annotated[int, Field(ge=1)] = 2,
+        **kwargs,
+    ):
+        super().__init__(**kwargs)
+        if not network.trainable_variables:
+            raise ValueError(f"The network has no trainable weights; build it before it is wrapped. Received: network={network}")
+        self.network = network
+        self.inner_lr = inner_lr
+        self.inner_steps = inner_steps
+        self.test_inner_steps = test_inner_steps
+        self.inner_loss = inner_loss
+        self.draws = draws
+        self.batch_statistics = batch_statistics
+        self.runner = runner
+        self.parallel_tasks = parallel_tasks
+        self.likelihood = (
+            objectives.Gaussian(noise_std) if likelihood == "gaussian" else objectives.Categorical(average, saturation)
+        )
+        self._config = {
+            "likelihood": likelihood,
+            "noise_std": noise_std,
+            "saturation": saturation,
+            "average": average,
+            "inner_lr": inner_lr,
+            "inner_steps": inner_steps,
+            "test_inner_steps": test_inner_steps,
+            "inner_loss": inner_loss,
+            "draws": draws,
+            "batch_statistics": batch_statistics,
+            "runner": runner,
+            "parallel_tasks": parallel_tasks,
+        }
+        self._loss_metric = keras.metrics.Mean("loss")
+        self._score_metric = keras.metrics.Mean(self.likelihood.score_name)
+        self._support_score_metric = keras.metrics.Mean(f"{self.train_score}_{self.likelihood.score_name}")
+        self.task_runner = TaskRunner.for_network(network, runner, parallel_tasks)
+        self._compiled_functions = {}
+        self._terms = None
+        self.built = True  # `build()` would lock the attributes before a subclass adds its own weights
+
+    # One task: pure functions of tensors.
+
+    def call_network(self, weights, state, x, key, training):
+        """The network's outputs, new state and named losses under given weights, with noise from `key`."""
+        return functional_call(self.network, weights, with_noise_key(self.network, state, key), x, training)
+
+    def call_on_query(self, weights, state, support_x, query_x, key, training):
+        """As `call_network`, on queries: with the support set's batch statistics where `batch_statistics` says so."""
+        if self.batch_statistics == "transductive":
+            return self.call_network(weights, state, query_x, key, training)
+        _, state, _ = self.call_network(weights, state, support_x, key, training)
+        with stored_statistics():
+            return self.call_network(weights, state, query_x, key, training)
+
+    def objective(self, y, outputs, losses, reduction, label):
+        """The negative log-likelihood of some examples plus the losses of the network's layers (the negative ELBO, eq. 10)."""
+        nll = self.likelihood.nll(y, outputs)
+        nll = tf.reduce_sum(nll) if reduction == "sum" else tf.reduce_mean(nll)
+        return self.total({f"{label}: negative log-likelihood": nll, **{f"{label}: KL of {k}": v for k, v in losses.items()}})
+
+    def total(self, terms):
+        """The sum of named terms of a loss; the names are what a report of a non-finite value speaks of."""
+        if self._terms is not None:
+            self._terms.extend(terms.items())
+        return tf.add_n(list(terms.values()))
+
+    def descend(self, weights, gradients, rate):
+        """One step of gradient descent on the network's weights, inside their constraints."""
+        stepped = [w - rate * g for w, g in zip(weights, gradients)]
+        return [w if v.constraint is None else v.constraint(w) for v, w in zip(self.network.trainable_variables, stepped)]
+
+    @property
+    def steps_at_test(self):
+        return self.inner_steps if self.test_inner_steps is None else self.test_inner_steps
+
+    def adapt(self, psi, state, support_x, support_y, key):
+        """Adapts to a support set as evaluation and prediction do: the adapted weights and state."""
+        raise NotImplementedError(f"{type(self).__name__} must implement adapt(psi, state, support_x, support_y, key).")
+
+    def task_update(self, psi, state, task):
+        """What one task contributes to training: the meta-gradient, and (loss, score)."""
+        raise NotImplementedError(f"{type(self).__name__} must implement task_update(psi, state, task).")
+
+    def predict_adapted(self, adapted, state, support_x, query_x, key):
+        """B draws of the adapted network's outputs on queries, `[B, query, outputs]`."""
+        keys = tf.unstack(random.split(key, self.draws, Stream.PREDICTION))
+        return tf.stack([self.call_on_query(adapted, state, support_x, query_x, k, training=False)[0] for k in keys])
+
+    def task_predict(self, psi, state, task):
+        """Adapts to a task's support set and predicts its queries, `[B, query, outputs]`."""
+        adapted, state = self.adapt(psi, state, task.support_x, task.support_y, task.key)
+        return self.predict_adapted(adapted, state, task.support_x, task.query_x, task.key)
+
+    def task_evaluate(self, psi, state, task):
+        """The mean negative log-likelihood of a query under one draw, and the score of the predictive mean."""
+        draws = self.task_predict(psi, state, task)
+        nll = [tf.reduce_mean(self.likelihood.nll(task.query_y, outputs)) for outputs in tf.unstack(draws)]
+        return tf.reduce_mean(tf.stack(nll)), self.likelihood.score(task.query_y, self.likelihood.predictive(draws))
+
+    # Many tasks.
+
+    def compiled_function(self, name, build):
+        """The compiled function of that name, built at its first use."""
+        if name not in self._compiled_functions:
+            self._compiled_functions[name] = build()
+        return self._compiled_functions[name]
+
+    def current_values(self):
+        """psi and state: the values of the trainable variables, and of the network's non-trainable ones."""
+        return [tf.convert_to_tensor(v) for v in self.trainable_variables], [
+            tf.convert_to_tensor(v) for v in self.network.non_trainable_variables
+        ]
+
+    def meta_gradient(self, tasks):
+        """The mean meta-gradient over a batch of tasks, and the mean (loss, score)."""
+        update = self.compiled_function("update", lambda: self.task_runner.mean(self.task_update))
+        return update(*self.current_values(), tasks)
+
+    def predict_tasks(self, tasks):
+        """Adapts to each task of a batch and draws its queries' outputs: `[tasks, B, query, outputs]`."""
+        predict = self.compiled_function("predict", lambda: self.task_runner.map(self.task_predict))
+        return predict(*self.current_values(), tasks)
+
+    def predictive(self, draws):
+        """Averages `[tasks, B, query, outputs]` over draws: class probabilities, or regression means."""
+        return self.likelihood.predictive(tf.experimental.numpy.moveaxis(draws, 1, 0))
+
+    # Keras.
+
+    def compile(self, optimizer="sgd", steps_per_execution=1, **kwargs):
+        """Sets the optimizer of the outer step.
+
+        Args:
+            optimizer: A Keras optimizer or its name.
+            steps_per_execution: Meta-iterations in one call of the compiled function.
+            **kwargs: As `keras.Model.compile`, except that a loss or metrics are the learner's own.
+
+        Raises:
+            ValueError: If `loss` or `metrics` is given: a learner computes its own.
+        """
+        for argument in ("loss", "metrics", "weighted_metrics", "loss_weights"):
+            if kwargs.pop(argument, None):
+                raise ValueError(f"A learner computes its own loss and metrics. Received: {argument}")
+        # XLA is inside the step, around the pure part: compiled by Keras it would fail under a distribution strategy.
+        kwargs.pop("jit_compile", None)
+        super().compile(optimizer, steps_per_execution=steps_per_execution, jit_compile=False, **kwargs)
+        self.optimizer.build(self.trainable_variables)  # or loading weights would skip the optimizer's with no more than a warning
+
+    def compile_from_config(self, config):
+        # Keras leaves a model with its own `compile` uncompiled on loading, and its optimizer's state unread.
+        self.compile(**keras.saving.deserialize_keras_object(config))
+
+    def train_step(self, data):
+        gradient, (loss, score) = self.meta_gradient(Task(**data))
+        finite = tf.reduce_all([tf.reduce_all(tf.math.is_finite(t)) for t in (*gradient, loss)])
+        with tf.control_dependencies([tf.debugging.Assert(finite, ["The loss or the meta-gradient is not finite."])]):
+            replicas = tf.distribute.get_strategy().num_replicas_in_sync  # Keras optimizers sum over replicas
+            gradient = [tf.identity(g) / replicas for g in gradient]
+        self.optimizer.apply(gradient, self.trainable_variables)
+        self._loss_metric.update_state(loss)
+        self._support_score_metric.update_state(score)
+        return {m.name: m.result() for m in (self._loss_metric, self._support_score_metric)}
+
+    def test_step(self, data):
+        evaluate = self.compiled_function("evaluate", lambda: self.task_runner.map(self.task_evaluate))
+        loss, score = evaluate(*self.current_values(), Task(**data))
+        self._loss_metric.update_state(loss)
+        self._score_metric.update_state(score)
+        return {m.name: m.result() for m in (self._loss_metric, self._score_metric)}
+
+    def adapt_to(self, support_x, support_y, seed=0):
+        """Adapts to one support set, given as arrays.
+
+        Args:
+            support_x: Inputs, `[support, ...]`.
+            support_y: Integer labels `[support]` from 0, or float targets `[support, outputs]`.
+            seed: Integer seed of the adaptation's noise.
+
+        Returns:
+            An `AdaptedModel`, whose `predict(query_x)` gives the predictive mean and the draws.
+
+        Raises:
+            ValueError: If the arrays do not fit the network or each other.
+
+        Example:
+
+        >>> prediction = learner.adapt_to(support_x, support_y).predict(query_x)
+        >>> prediction.mean, prediction.draws
+        """
+        return AdaptedModel(self, support_x, support_y, seed)
+
+    @property
+    def metrics(self):
+        return [self._loss_metric, self._score_metric, self._support_score_metric]
+
+    def call(self, x, training=False):
+        """The network before any adaptation."""
+        return self.network(x, training=training)
+
+    def explain_failure(self, tasks):
+        """Replays a batch of tasks eagerly, one at a time, and names the first term that is not finite.
+
+        Args:
+            tasks: The `Task` batch at which training stopped.
+
+        Returns:
+            A phrase such as `"task 3, inner step 2: KL of hidden1"`.
+        """
+        psi, state = self.current_values()
+        for i in range(tasks.key.shape[0]):
+            self._terms = []
+            try:
+                gradient, _ = self.task_update(psi, state, Task(*(t[i] for t in tasks)))
+                terms = [(name, tf.reduce_all(tf.math.is_finite(value))) for name, value in self._terms]
+            finally:
+                self._terms = None
+            terms += [(f"meta-gradient of {v.path}", tf.reduce_all(tf.math.is_finite(g))) for v, g in zip(self.trainable_variables, gradient)]
+            for name, finite in terms:
+                if not finite:
+                    return f"task {i}, {name}"
+        return "the batch as a whole (no single term of a task alone)"
+
+    def get_config(self):
+        return {**super().get_config(), "network": keras.saving.serialize_keras_object(self.network), **self._config}
+
+    @classmethod
+    def from_config(cls, config):
+        return cls(keras.saving.deserialize_keras_object(config.pop("network")), **config)

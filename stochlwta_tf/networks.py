@@ -1,0 +1,244 @@
+"""The networks of the paper, as ordinary Keras models: every kind of unit with every kind of weight.
+
+`dense_lwta` is the paper's own network, `conv4` its baselines', `mlp` the one of the regressions (section 4 and appendix A).
+"""
+
+import math
+from typing import Annotated, Literal
+
+import keras
+from pydantic import Field
+
+from stochlwta_tf.layers import BatchNormalization, DeterministicLWTA, GaussianConv2D, GaussianDense, InputScale, StochasticLWTA
+
+Activation = Literal["relu", "tanh", "deterministic_lwta", "stochastic_lwta"]
+Weights = Literal["point", "gaussian"]
+Count = Annotated[int, Field(ge=1)]
+NotNegative = Annotated[float, Field(ge=0)]
+Positive = Annotated[float, Field(gt=0)]
+
+
+class Units:
+    """Makes the layers of a network: how weights are represented, and what follows them.
+
+    Args:
+        activation: What follows each hidden layer.
+        weights: `"point"` estimates, or `"gaussian"` posteriors (eq. 5).
+        competitors: J, units in a block, for the two kinds of LWTA; must divide the units of each hidden layer.
+        temperature: Of the winners' relaxation in training.
+        test_temperature: Of the relaxation in prediction; 0 samples hard winners.
+        probability_floor: Added to each winner's probability.
+        winners_kl_weight: λ of KL[q(xi) || Categorical(1/J)].
+        weights_kl_weight: λ of KL[q(w) || N(0, I)].
+        kl_estimator: `"closed_form"` or `"sample"`, for both.
+        reparameterization: `"weight"` or `"local"`, of Gaussian weights in training.
+        predict_with: `"sample"` or `"mean"`, of Gaussian weights in prediction.
+        rho_initial: Mean of the initial rho; the standard deviation of a weight is softplus(rho).
+        rho_min: Smallest rho, or none.
+        bias_initial: Initial value of the biases.
+    """
+
+    def __init__(
+        self,
+        activation: Activation,
+        weights: Weights,
+        *,
+        competitors: Annotated[int, Field(ge=2)] = 2,
+        temperature: Positive = 0.67,
+        test_temperature: NotNegative = 0.0,
+        probability_floor: NotNegative = 0.0,
+        winners_kl_weight: NotNegative = 1.0,
+        weights_kl_weight: NotNegative = 1.0,
+        kl_estimator: Literal["closed_form", "sample"] = "closed_form",
+        reparameterization: Literal["weight", "local"] = "weight",
+        predict_with: Literal["sample", "mean"] = "sample",
+        rho_initial: float = -5.0,
+        rho_min: float | None = -7.0,
+        bias_initial: float = 0.1,
+    ):
+        self._activation = activation
+        self._gaussian = weights == "gaussian"
+        self._competitors = competitors
+        self._bias = keras.initializers.Constant(bias_initial)
+        self._winners = {
+            "temperature": temperature,
+            "test_temperature": test_temperature,
+            "probability_floor": probability_floor,
+            "kl_weight": winners_kl_weight,
+            "kl_estimator": kl_estimator,
+        }
+        self._posterior = {
+            "rho_initializer": rho_initial,
+            "rho_min": rho_min,
+            "kl_weight": weights_kl_weight,
+            "kl_estimator": kl_estimator,
+            "reparameterization": reparameterization,
+            "predict_with": predict_with,
+        }
+
+    def dense(self, units, name):
+        if self._gaussian:
+            return GaussianDense(units, bias_initializer=self._bias, name=name, **self._posterior)
+        return keras.layers.Dense(units, bias_initializer=self._bias, name=name)
+
+    def convolution(self, filters, strides, name):
+        shape = {"kernel_size": 3, "strides": strides, "padding": "same", "bias_initializer": self._bias, "name": name}
+        if self._gaussian:
+            return GaussianConv2D(filters, **shape, **self._posterior)
+        return keras.layers.Conv2D(filters, **shape)
+
+    def activation(self, name):
+        if self._activation == "stochastic_lwta":
+            return StochasticLWTA(self._competitors, name=name, **self._winners)
+        if self._activation == "deterministic_lwta":
+            return DeterministicLWTA(self._competitors, name=name)
+        return keras.layers.Activation(self._activation, name=name)
+
+
+def dense_lwta(
+    input_shape,
+    outputs,
+    *,
+    blocks: tuple[Count, ...] = (16, 8),
+    competitors: Annotated[int, Field(ge=2)] = 2,
+    activation: Activation = "stochastic_lwta",
+    weights: Weights = "gaussian",
+    input_scale: bool = False,
+    max_pool: bool = False,
+    **units,
+):
+    """The paper's network: dense layers of R blocks of J competing units, and a linear head.
+
+    Args:
+        input_shape: Shape of one input; it is flattened.
+        outputs: Width of the head: classes, or regression targets.
+        blocks: R of each hidden layer, which has R J units.
+        competitors: J.
+        activation, weights: See `Units`.  With ReLU or tanh the hidden layers keep their R J units.
+        input_scale: Scale and shift every input feature, then ReLU, as the published code.
+        max_pool: A 2×2 max-pooling of the input image before the first layer, as the published code on mini-ImageNet.
+        **units: Further options of `Units`.
+
+    Returns:
+        A `keras.Model` from `[batch, *input_shape]` to `[batch, outputs]`.
+
+    Raises:
+        ValueError: If an option is impossible, or `max_pool` is asked for inputs that are not images.
+
+    Example:
+
+    >>> dense_lwta((28, 28, 1), 5, input_scale=True).count_params()
+    54549
+    """
+    make = Units(activation, weights, competitors=competitors, **units)
+    x = h = keras.Input(input_shape)
+    if len(input_shape) > 1:
+        h = keras.layers.Flatten()(h)
+    if input_scale:
+        h = keras.layers.ReLU(name="input_relu")(InputScale(name="input_scale")(h))
+    if max_pool:
+        if len(input_shape) != 3:
+            raise ValueError(f"`max_pool` needs images `[height, width, channels]`. Received: input_shape={tuple(input_shape)}")
+        h = keras.layers.MaxPooling2D(2)(keras.layers.Reshape(input_shape)(h))
+        h = keras.layers.Flatten()(h)
+    for i, r in enumerate(blocks, 1):
+        h = make.activation(f"units{i}")(make.dense(r * competitors, f"hidden{i}")(h))
+    return keras.Model(x, make.dense(outputs, "output")(h), name="dense_lwta")
+
+
+def mlp(
+    input_shape,
+    outputs,
+    *,
+    units: tuple[Count, ...] = (64, 64),
+    activation: Activation = "tanh",
+    weights: Weights = "point",
+    **options,
+):
+    """A multi-layer perceptron on flattened inputs; 1-64-64-1 by default, the regressions' network.
+
+    Args:
+        input_shape: Shape of one input; it is flattened.
+        outputs: Width of the linear head.
+        units: Units of each hidden layer.
+        activation, weights: See `Units`.
+        **options: Further options of `Units`.
+
+    Returns:
+        A `keras.Model` from `[batch, *input_shape]` to `[batch, outputs]`.
+
+    Raises:
+        ValueError: If an option is impossible, such as `competitors` that do not divide the units.
+
+    Example:
+
+    >>> mlp((1,), 1).count_params()
+    4353
+    """
+    make = Units(activation, weights, **options)
+    x = h = keras.Input(input_shape)
+    if len(input_shape) > 1:
+        h = keras.layers.Flatten()(h)
+    for i, n in enumerate(units, 1):
+        h = make.activation(f"units{i}")(make.dense(n, f"hidden{i}")(h))
+    return keras.Model(x, make.dense(outputs, "output")(h), name="mlp")
+
+
+def conv4(
+    input_shape,
+    outputs,
+    *,
+    filters: Count = 64,
+    downsampling: Literal["stride", "max_pool"] = "stride",
+    head: Literal["flatten", "average"] = "flatten",
+    batch_norm_scale: bool = True,
+    activation: Activation = "relu",
+    weights: Weights = "point",
+    **units,
+):
+    """Four 3×3 convolutions, each with batch normalisation, pooling where there is any, and activation; then a linear head.
+
+    Args:
+        input_shape: `(height, width, channels)`.
+        outputs: Width of the head.
+        filters: Channels of each convolution.
+        downsampling: By a stride of 2 (Omniglot), or by 2×2 max-pooling with same-padding (CIFAR-100, mini-ImageNet).
+        head: `"flatten"` the last feature map, or `"average"` it over positions.
+        batch_norm_scale: Whether batch normalisation has a trainable scale beside its shift.
+        activation, weights: See `Units`; the blocks of LWTA are neighbouring channels, which compete at each position.
+        **units: Further options of `Units`.
+
+    Returns:
+        A `keras.Model` from `[batch, *input_shape]` to `[batch, outputs]`.
+
+    Raises:
+        ValueError: If the inputs are not images or an option is impossible.
+
+    Example:
+
+    >>> conv4((28, 28, 1), 5).count_params() - 2 * 4 * 64  # without the batch statistics, which are stored, not trained
+    113221
+    """
+    if len(input_shape) != 3:
+        raise ValueError(f"`conv4` needs images `[height, width, channels]`. Received: input_shape={tuple(input_shape)}")
+    make = Units(activation, weights, **units)
+    x = h = keras.Input(input_shape)
+    for i in range(1, 5):
+        h = make.convolution(filters, 2 if downsampling == "stride" else 1, f"convolution{i}")(h)
+        h = BatchNormalization(scale=batch_norm_scale, name=f"normalization{i}")(h)
+        if downsampling == "max_pool":
+            h = keras.layers.MaxPooling2D(2, padding="same", name=f"pool{i}")(h)
+        h = make.activation(f"units{i}")(h)
+    h = keras.layers.Flatten()(h) if head == "flatten" else keras.layers.GlobalAveragePooling2D()(h)
+    return keras.Model(x, make.dense(outputs, "output")(h), name="conv4")
+
+
+# Where the remaining options of a network come from: read, with its signature, by the configuration.
+dense_lwta.options_of = mlp.options_of = conv4.options_of = Units
+
+NETWORKS = {"dense_lwta": dense_lwta, "mlp": mlp, "conv4": conv4}
+
+
+def trainable_parameters(model):
+    """Number of trainable parameters, as the paper counts them."""
+    return sum(math.prod(v.shape) for v in model.trainable_variables)

@@ -1,0 +1,110 @@
+"""Likelihoods: how a network's outputs meet the targets, and how sampled outputs are averaged.
+
+With y the targets and f the outputs, the negative log-likelihood of a set of examples is the first term of the negative ELBO (eq. 6, 10)
+
+    −ELBO = sum_n −log p(y_n | f_n) + λ_ξ KL[q(xi) || p(xi)] + λ_w KL[q(w) || p(w)]
+
+whose KL terms the stochastic layers add themselves.
+"""
+
+import keras
+import tensorflow as tf
+import tensorflow_probability as tfp
+
+tfd = tfp.distributions
+
+
+class Likelihood:
+    """Interface: `nll` and `predictive`, and the `score` (named `score_name`) that training shows."""
+
+    score_name: str
+
+    def nll(self, y, outputs):
+        """−log p(y | outputs) of each example, `[examples]`."""
+        raise NotImplementedError(f"{type(self).__name__} must implement nll(y, outputs).")
+
+    def predictive(self, draws):
+        """The predictive mean of `draws [B, examples, outputs]`: class probabilities, or regression means, `[examples, outputs]`."""
+        raise NotImplementedError(f"{type(self).__name__} must implement predictive(draws).")
+
+    def score(self, y, predictive):
+        """Accuracy or mean squared error of a predictive mean, a scalar."""
+        raise NotImplementedError(f"{type(self).__name__} must implement score(y, predictive).")
+
+    def get_config(self):
+        return {}
+
+    @classmethod
+    def from_config(cls, config):
+        return cls(**config)
+
+
+@keras.saving.register_keras_serializable(package="stochlwta_tf")
+class Categorical(Likelihood):
+    """Class labels given logits.
+
+    Args:
+        average: What prediction averages over draws: `"logits"`, as eq. 11, or `"probabilities"`.
+        saturation: `None`, or the bound of the published code's cross-entropy: probabilities are clipped to [saturation, 1 − saturation]
+            before the logarithm and renormalised; a clipped entry passes no gradient.
+
+    Example:
+
+    >>> Categorical().nll(tf.constant([1]), tf.constant([[0.0, 0.0]]))  # [log 2]
+    """
+
+    score_name = "accuracy"
+
+    def __init__(self, average="logits", saturation=None):
+        if average not in ("logits", "probabilities"):
+            raise ValueError(f"`average` must be 'logits' or 'probabilities'. Received: average={average!r}")
+        self.average = average
+        self.saturation = saturation
+
+    def nll(self, y, outputs):
+        if self.saturation is not None:
+            outputs = tf.math.log(tf.clip_by_value(tf.nn.softmax(outputs), self.saturation, 1 - self.saturation))
+        return tf.nn.sparse_softmax_cross_entropy_with_logits(y, outputs)
+
+    def predictive(self, draws):
+        if self.average == "logits":
+            return tf.nn.softmax(tf.reduce_mean(draws, 0))
+        return tf.reduce_mean(tf.nn.softmax(draws), 0)
+
+    def score(self, y, predictive):
+        return tf.reduce_mean(tf.cast(tf.equal(tf.argmax(predictive, -1, output_type=y.dtype), y), predictive.dtype))
+
+    def get_config(self):
+        return {"average": self.average, "saturation": self.saturation}
+
+
+@keras.saving.register_keras_serializable(package="stochlwta_tf")
+class Gaussian(Likelihood):
+    """Real targets with independent Gaussian noise around the outputs.
+
+    Args:
+        noise_std: Positive number, the standard deviation of an observation, sigma_y.
+
+    Example:
+
+    >>> Gaussian(noise_std=1.0).nll(tf.zeros([1, 1]), tf.zeros([1, 1]))  # [0.5 log(2 pi)]
+    """
+
+    score_name = "mse"
+
+    def __init__(self, noise_std=1.0):
+        if noise_std <= 0:
+            raise ValueError(f"`noise_std` must be positive. Received: noise_std={noise_std}")
+        self.noise_std = noise_std
+
+    def nll(self, y, outputs):
+        return -tf.reduce_sum(tfd.Normal(outputs, tf.cast(self.noise_std, outputs.dtype)).log_prob(y), -1)
+
+    def predictive(self, draws):
+        return tf.reduce_mean(draws, 0)
+
+    def score(self, y, predictive):
+        return tf.reduce_mean(tf.math.squared_difference(y, predictive))
+
+    def get_config(self):
+        return {"noise_std": self.noise_std}

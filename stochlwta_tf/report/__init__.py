@@ -1,0 +1,1 @@
+"""Tables and figures of results, beside those of the paper."""

@@ -1,0 +1,94 @@
+"""Prepared images on disk, so that a data set is decoded or drawn once."""
+
+import hashlib
+import json
+import logging
+import os
+import tempfile
+import time
+import zlib
+from pathlib import Path
+
+import numpy as np
+
+from stochlwta_tf.errors import DataError
+from stochlwta_tf.tasks.class_bank import ClassBank
+
+_FORMAT = 1
+_HOUR = 3600.0
+
+
+def cache_folder():
+    """The folder of prepared data: `$STOCHLWTA_CACHE`, else `stochlwta_tf` in `$XDG_CACHE_HOME` or `~/.cache`."""
+    default = Path(os.environ.get("XDG_CACHE_HOME") or "~/.cache") / "stochlwta_tf"
+    return Path(os.environ.get("STOCHLWTA_CACHE") or default).expanduser()
+
+
+def cached_bank(name, settings, build):
+    """The bank that `build()` makes, memory-mapped from the cache where it was made before.
+
+    Each bank is two files, the images and then an index with their checksum; each appears at once or not at all.  So a process killed
+    while it writes leaves nothing that counts, and whatever is missing, cut or altered is made again.
+
+    Args:
+        name: Name of the data set, begins the file names.
+        settings: JSON-ready dict of all that decides the content: preprocessing, versions.
+        build: Function without arguments that returns a `ClassBank`.
+
+    Raises:
+        DataError: If the folder cannot be written.
+
+    Example:
+
+        bank = cached_bank("letters", {"size": 28}, draw_letters)
+    """
+    settings = {"name": name, "format": _FORMAT, **settings}
+    digest = hashlib.sha256(json.dumps(settings, sort_keys=True).encode()).hexdigest()[:16]
+    stem = cache_folder() / f"{name}-{digest}"
+    bank = _read(stem)
+    if bank is None:
+        logging.getLogger(__name__).info("Preparing %s in %s (once)", name, stem.parent)
+        bank = build()
+        try:
+            _write(stem, settings, bank)
+        except OSError as error:
+            where = f"{stem.parent} ({error.strerror or error})"
+            raise DataError(f"Cannot write prepared data to {where}; set STOCHLWTA_CACHE to a writable folder.") from error
+    return bank
+
+
+def _read(stem):
+    """The stored bank, or None if it is missing or damaged."""
+    try:
+        index = json.loads(stem.with_suffix(".json").read_text(encoding="utf-8"))
+        images = np.load(stem.with_suffix(".npy"), mmap_mode="r")
+        if zlib.crc32(images) != index["crc32"]:
+            return None
+        return ClassBank(images, index["first"], index["count"], index["names"])
+    except (OSError, ValueError, EOFError, KeyError, TypeError, DataError):
+        return None
+
+
+def _write(stem, settings, bank):
+    stem.parent.mkdir(parents=True, exist_ok=True)
+    for left in stem.parent.glob(f".{stem.name}*"):  # by a killed process; a younger one may still be written
+        if time.time() - left.stat().st_mtime > _HOUR:
+            left.unlink(missing_ok=True)
+    images = np.ascontiguousarray(bank.images)
+    _replace(stem.with_suffix(".npy"), lambda file: np.save(file, images))
+    index = {"settings": settings, "crc32": zlib.crc32(images), "first": bank.first.tolist(), "count": bank.count.tolist()}
+    text = json.dumps({**index, "names": bank.names}, ensure_ascii=False)
+    _replace(stem.with_suffix(".json"), lambda file: file.write(text.encode()))
+
+
+def _replace(path, write):
+    """Writes a file beside `path` and moves it there in one step."""
+    with tempfile.NamedTemporaryFile(dir=path.parent, prefix=f".{path.name}.", delete=False) as file:
+        try:
+            write(file)
+            file.close()
+            os.replace(file.name, path)
+        except BaseException:
+            file.close()
+            Path(file.name).unlink(missing_ok=True)
+            raise

@@ -1,0 +1,112 @@
+"""Labelled images in memory, sorted by class: what few-shot image tasks are sampled from."""
+
+import functools
+
+import numpy as np
+import tensorflow as tf
+
+from stochlwta_tf.errors import DataError
+
+
+class ClassBank:
+    """uint8 images of many classes in one array; a class is a run of neighbouring images.
+
+    The array may be memory-mapped, and subsets share it: picking the classes of a split copies nothing.
+
+    Args:
+        images: uint8 array `[images, height, width, channels]`, sorted by class.
+        first: Index of each class's first image, `[classes]`.
+        count: Images in each class, `[classes]`; classes may differ in size.
+        names: One distinct name per class.
+
+    Raises:
+        DataError: If the arrays do not fit together, or a class is empty.
+
+    Example:
+
+        bank = ClassBank.from_labels(images, labels, names=["cat", "dog"])
+        bank.subset(["dog"]).count
+    """
+
+    def __init__(self, images, first, count, names):
+        self.images, self.first, self.count = images, np.asarray(first, "int32"), np.asarray(count, "int32")
+        self.names = tuple(names)
+        if images.dtype != np.uint8 or images.ndim != 4:
+            raise DataError(f"Images must be uint8 [images, height, width, channels]. Received: {images.dtype} {list(images.shape)}.")
+        if not self.names or not (len(self.first) == len(self.count) == len(self.names)):
+            lengths = f"{len(self.first)} first, {len(self.count)} count, {len(self.names)} names"
+            raise DataError(f"A class bank needs one first image, count and name for each of at least 1 class. Received: {lengths}.")
+        if len(set(self.names)) < len(self.names):
+            raise DataError(f"Class names must differ. Received {next(n for n in self.names if self.names.count(n) > 1)!r} twice.")
+        for name, start, n in zip(self.names, self.first, self.count, strict=True):
+            if n < 1 or start < 0 or start + n > len(images):
+                raise DataError(f"Class {name!r} must lie within the {len(images)} images. Received: {n} images from number {start}.")
+
+    @classmethod
+    def from_labels(cls, images, labels, names):
+        """A bank from images in any order; `names[label]` is the name of a label, the order within a class is kept."""
+        labels = np.asarray(labels)
+        if len(labels) != len(images) or not np.all((labels >= 0) & (labels < len(names))):
+            raise DataError(f"Each of {len(images)} images needs a label from 0 to {len(names) - 1}. Received: {len(labels)} labels.")
+        count = np.bincount(labels, minlength=len(names))
+        return cls(images[np.argsort(labels, kind="stable")], np.cumsum(count) - count, count, names)
+
+    def __len__(self):
+        return len(self.names)
+
+    def of(self, name):
+        """All images of one class."""
+        i = self.names.index(name)
+        return self.images[self.first[i] : self.first[i] + self.count[i]]
+
+    def subset(self, names):
+        """The bank of the named classes, in the order given; shares the images."""
+        index = {name: i for i, name in enumerate(self.names)}
+        unknown = [name for name in names if name not in index]
+        if unknown:
+            raise DataError(f"{len(unknown)} classes are not among the {len(self)} of the data, the first is {unknown[0]!r}.")
+        chosen = np.array([index[name] for name in names], int)
+        first, count = self.first[chosen], self.count[chosen]
+        start, stop = (first.min(), (first + count).max()) if len(chosen) else (0, 0)
+        return ClassBank(self.images[start:stop], first - start, count, names)
+
+    def split(self, groups):
+        """Class-disjoint banks from a dict of lists of names.
+
+        Raises:
+            DataError: If a class is in two groups, or not in the bank.
+        """
+        owner = {}
+        for group, names in groups.items():
+            for name in names:
+                if owner.setdefault(name, group) != group:
+                    raise DataError(f"Class {name!r} is in two splits, {owner[name]} and {group}.")
+        return {group: self.subset(names) for group, names in groups.items()}
+
+    def rotated(self):
+        """A bank with four times the classes: every class turned by 0, 90, 180 and 270 degrees; images must be square.
+
+        Copies the images: sampling from the copies is faster than turning pixels in every task.
+        """
+        if self.images.shape[1] != self.images.shape[2]:
+            raise DataError(f"Only square images can be rotated into new classes. Received: {self.images.shape[1]}x{self.images.shape[2]}.")
+        images = np.concatenate([np.rot90(self.images, turns, axes=(1, 2)) for turns in range(4)])
+        first = np.concatenate([self.first + turns * len(self.images) for turns in range(4)])
+        return ClassBank(images, first, np.tile(self.count, 4), [f"{name} {turns * 90}°" for turns in range(4) for name in self.names])
+
+    def check(self, way, images):
+        """Raises a DataError if tasks of `way` classes with `images` distinct images each cannot be drawn."""
+        if way > len(self):
+            raise DataError(f"way={way} needs {way} classes, but there are {len(self)}.")
+        if self.count.min() < images:
+            i = int(np.argmin(self.count))
+            raise DataError(f"Class {self.names[i]!r} has {self.count[i]} images, but shot + queries needs {images}.")
+
+    @functools.cached_property
+    def tensor(self):
+        """The images as a uint8 `tf.Variable` in host memory.
+
+        A variable, because a graph holds it by reference: tf.data writes a captured tensor into the graph again for every iterator.
+        """
+        with tf.init_scope(), tf.device("CPU:0"):
+            return tf.Variable(self.images, trainable=False, name="class_bank")

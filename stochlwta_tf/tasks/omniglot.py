@@ -1,0 +1,97 @@
+"""Omniglot (Lake, Salakhutdinov & Tenenbaum 2015): 1,623 handwritten characters, 20 drawings of each."""
+
+import urllib.request
+from typing import Annotated
+
+import numpy as np
+import tensorflow as tf
+from pydantic import Field
+
+from stochlwta_tf.errors import ConfigurationError, DataError
+from stochlwta_tf.tasks.cache import cached_bank
+from stochlwta_tf.tasks.class_bank import ClassBank
+from stochlwta_tf.tasks.images import ImageTasks
+
+_PARTS = {"background": ("train", 964), "evaluation": ("test", 659)}  # the data set's own parts: their tfds split, their characters
+
+
+class Omniglot(ImageTasks):
+    """Few-shot tasks from Omniglot at 28x28: the 964 background characters for training, the 659 evaluation characters for testing.
+
+    The data set names no validation characters.  With `validation_classes=0` validation tasks are drawn from the training characters
+    (all 964 are trained on, as the field does): then a validation score shows progress, not generalisation.  Otherwise that many
+    background characters, always the same ones for a number, are kept from training.
+
+    Pixels are rounded to 1/255 once, after resizing.  The images come through TensorFlow Datasets, are prepared once and cached.
+
+    Args:
+        split, batch, seed: As in `TaskDistribution`.
+        invert: Ink 1 on paper 0, as most work does; `False` for white paper as in the paper's published code.
+        antialias: Whether resizing averages the pixels it skips; `False` for plain bilinear as in the published code.
+        validation_classes: Background characters kept for validation.
+        data_dir: Folder of TensorFlow Datasets; `None` for `$TFDS_DATA_DIR`, else `~/tensorflow_datasets`.
+        **options: `way`, `shot`, `queries` and the others of `ImageTasks`.
+
+    Raises:
+        ConfigurationError: If an option is out of its range.
+        DataError: If the data is neither there nor can be downloaded.
+
+    Example:
+
+        tasks = Omniglot("train", batch=50, seed=0, way=20, shot=1, train_queries=0)
+    """
+
+    def __init__(
+        self,
+        split,
+        batch,
+        seed,
+        *,
+        invert: bool = True,
+        antialias: bool = True,
+        validation_classes: Annotated[int, Field(ge=0, lt=964)] = 0,
+        data_dir: str | None = None,
+        **options,
+    ):
+        if not 0 <= validation_classes < _PARTS["background"][1]:
+            raise ConfigurationError(f"validation_classes must be from 0 to 963. Received: validation_classes={validation_classes}.")
+        bank = cached_bank("omniglot", {"size": 28, "invert": invert, "antialias": antialias}, lambda: load(invert, antialias, data_dir))
+        background, evaluation = ([n for n in bank.names if n.startswith(part)] for part in _PARTS)
+        kept = set(np.random.RandomState(0).permutation(background)[:validation_classes])
+        banks = bank.split({"train": [n for n in background if n not in kept], "test": evaluation})
+        banks["validation"] = bank.subset(sorted(kept)) if kept else banks["train"]
+        super().__init__(banks, split, batch, seed, **options)
+
+
+def load(invert=True, antialias=True, data_dir=None):
+    """All of Omniglot as a `ClassBank` of 28x28 images; class names are such as `"background/Greek_3"`."""
+    import tensorflow_datasets as tfds  # here, because it takes seconds and is not needed once the data is cached
+
+    builder = tfds.builder("omniglot", data_dir=data_dir)
+    try:
+        if not builder.is_prepared():  # tfds would retry for minutes where there is no network
+            urllib.request.urlopen(builder.info.homepage, timeout=10).close()
+        builder.download_and_prepare()
+    except Exception as error:  # a failed download raises a different type at each stage, from DNS to checksum
+        reason = f"{type(error).__name__}: {error}".splitlines()[0][:200]
+        raise DataError(
+            f"Omniglot is not in {builder.data_dir} and could not be downloaded ({reason}); set data_dir or TFDS_DATA_DIR to the folder"
+            " that holds omniglot/."
+        ) from error
+
+    def shrink(example):
+        image = tf.image.resize(example["image"][..., :1], (28, 28), "bilinear", antialias=antialias)
+        image = tf.cast(tf.round(tf.clip_by_value(image, 0.0, 255.0)), tf.uint8)
+        return 255 - image if invert else image, example["label"]
+
+    images, labels, names = [], [], []
+    for part, (source, characters) in _PARTS.items():
+        data = builder.as_dataset(split=source, shuffle_files=False).map(shrink, tf.data.AUTOTUNE).batch(1024)
+        pixels, numbers = (np.concatenate(column) for column in zip(*data.as_numpy_iterator(), strict=True))
+        numbers, index, count = np.unique(numbers, return_inverse=True, return_counts=True)
+        if len(numbers) != characters or set(count) != {20}:
+            raise DataError(f"Omniglot's {part} part in {builder.data_dir} must have {characters} characters of 20 drawings each.")
+        labels.append(index + len(names))
+        names += [f"{part}/{builder.info.features['label'].int2str(n)}" for n in numbers]
+        images.append(pixels)
+    return ClassBank.from_labels(np.concatenate(images), np.concatenate(labels), names)

@@ -1,0 +1,80 @@
+"""Sinusoid regression (Finn et al. 2017), and the harder kind of Yoon et al. 2018."""
+
+import math
+from typing import Annotated, Literal
+
+import tensorflow as tf
+from pydantic import Field
+
+from stochlwta_tf import random
+from stochlwta_tf.errors import ConfigurationError
+from stochlwta_tf.tasks.task import Task, TaskDistribution, at_least
+
+_SETTINGS = {  # upper bound of the phase b, bounds of the frequency omega, noise in units of the amplitude
+    "default": (math.pi, (1.0, 1.0), 0.0),
+    "challenging": (2 * math.pi, (0.5, 2.0), 0.01),
+}
+
+
+class Sinusoid(TaskDistribution):
+    """Curves y = A sin(omega x + b) on x ∈ [−5, 5], seen at a few points; A ~ U[0.1, 5].
+
+    `default`: b ~ U[0, pi], omega = 1, no noise (Finn, Abbeel & Levine 2017).  `challenging`: b ~ U[0, 2 pi], omega ~ U[0.5, 2], and
+    noise N(0, (0.01 A)²) on the support's y (Yoon et al. 2018).  Query targets are free of noise.  Support x are uniform; query x are
+    uniform in the train split, and evenly spaced from −5 to 5 in the others.
+
+    Args:
+        split, batch, seed: As in `TaskDistribution`.
+        setting: `"default"` or `"challenging"`.
+        points: Support points (K).
+        queries: Evenly spaced query points of a validation or test task.
+        train_queries: Random query points of a training task; 0 for learners that use the support set alone.
+
+    Raises:
+        ConfigurationError: If an option is out of its range.
+
+    Example:
+
+        tasks = Sinusoid("test", batch=25, seed=0, setting="challenging")
+        tasks.sample(0).query_x.shape  # [25, 100, 1]
+    """
+
+    kind = "regression"
+    input_shape = (1,)
+    outputs = 1
+
+    def __init__(
+        self,
+        split,
+        batch,
+        seed,
+        *,
+        setting: Literal["default", "challenging"] = "default",
+        points: Annotated[int, Field(ge=1)] = 10,
+        queries: Annotated[int, Field(ge=2)] = 100,
+        train_queries: Annotated[int, Field(ge=0)] = 10,
+    ):
+        super().__init__(split, batch, seed)
+        if setting not in _SETTINGS:
+            raise ConfigurationError(f"setting must be one of {', '.join(_SETTINGS)}. Received: setting={setting}.")
+        at_least(1, points=points)
+        at_least(2, queries=queries)
+        at_least(0, train_queries=train_queries)
+        self.setting, self.points, self.queries, self.train_queries = setting, points, queries, train_queries
+
+    def sample_batch(self, key):
+        phase_bound, (low, high), noise = _SETTINGS[self.setting]
+        u = random.uniform(random.fold_in(key, 0, tag=1), (self.batch, 3, 1, 1))
+        amplitude, phase, frequency = 0.1 + 4.9 * u[:, 0], phase_bound * u[:, 1], low + (high - low) * u[:, 2]
+        if self.split == "train":
+            query_x = self._random_x(random.fold_in(key, 0, tag=3), self.train_queries)
+        else:
+            query_x = tf.tile(tf.linspace(-5.0, 5.0, self.queries)[None, :, None], [self.batch, 1, 1])
+        support_x = self._random_x(random.fold_in(key, 0, tag=2), self.points)
+        support_y, query_y = (amplitude * tf.sin(frequency * x + phase) for x in (support_x, query_x))
+        if noise:
+            support_y += noise * amplitude * random.normal(random.fold_in(key, 0, tag=4), support_y.shape)
+        return Task(support_x, support_y, query_x, query_y, random.split(key, self.batch))
+
+    def _random_x(self, key, n):
+        return 10.0 * random.uniform(key, (self.batch, n, 1)) - 5.0

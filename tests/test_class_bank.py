@@ -1,0 +1,76 @@
+import numpy as np
+import pytest
+
+from stochlwta_tf.errors import DataError
+from stochlwta_tf.tasks import ClassBank
+
+COUNT = (3, 5, 4)
+NAMES = ("a", "b", "c")
+
+
+def make(count=COUNT, names=NAMES, size=(2, 2, 1)):
+    images = np.arange(sum(count) * np.prod(size), dtype="uint8").reshape(sum(count), *size)
+    return ClassBank(images, np.cumsum(count) - count, count, names)
+
+
+def test_from_labels_sorts_by_class_and_keeps_the_order_within():
+    images = np.arange(6, dtype="uint8").reshape(6, 1, 1, 1)
+    bank = ClassBank.from_labels(images, [1, 0, 1, 1, 0, 1], ["x", "y"])
+    assert bank.of("x").ravel().tolist() == [1, 4] and bank.of("y").ravel().tolist() == [0, 2, 3, 5]
+
+
+def test_subset_keeps_images_and_shares_memory():
+    bank = make()
+    part = bank.subset(["c", "b"])
+    assert part.names == ("c", "b") and len(part.images) == 9 and np.shares_memory(part.images, bank.images)
+    for name in part.names:
+        np.testing.assert_array_equal(part.of(name), bank.of(name))
+
+
+def test_split_is_disjoint():
+    assert {k: b.names for k, b in make().split({"train": ["a", "c"], "test": ["b"]}).items()} == {"train": ("a", "c"), "test": ("b",)}
+    with pytest.raises(DataError, match="'b' is in two splits, train and test"):
+        make().split({"train": ["a", "b"], "test": ["b"]})
+
+
+def test_rotated_classes_are_numpys_rotations():
+    bank, turned = make(), make().rotated()
+    assert len(turned) == 12 and turned.count.tolist() == list(COUNT) * 4
+    np.testing.assert_array_equal(turned.of("b 270°")[4], np.rot90(bank.of("b")[4], 3))
+    with pytest.raises(DataError, match="square"):
+        make(size=(2, 3, 1)).rotated()
+
+
+@pytest.mark.parametrize(
+    "arguments, message",
+    [
+        ((np.zeros((2, 2, 2, 1)), [0], [2], ["a"]), "uint8"),
+        ((np.zeros((2, 2, 2), "uint8"), [0], [2], ["a"]), r"\[2, 2, 2\]"),
+        ((np.zeros((2, 2, 2, 1), "uint8"), [0], [2], ["a", "b"]), "2 names"),
+        ((np.zeros((2, 2, 2, 1), "uint8"), [], [], []), "at least 1 class"),
+        ((np.zeros((2, 2, 2, 1), "uint8"), [0, 1], [1, 1], ["a", "a"]), "'a' twice"),
+        ((np.zeros((2, 2, 2, 1), "uint8"), [0, 2], [2, 0], ["a", "b"]), "'b'.*0 images"),
+        ((np.zeros((2, 2, 2, 1), "uint8"), [0, 1], [1, 2], ["a", "b"]), "'b'.*2 images from number 1"),
+    ],
+)
+def test_wrong_arrays_are_named_in_one_line(arguments, message):
+    with pytest.raises(DataError, match=message) as error:
+        ClassBank(*arguments)
+    assert "\n" not in str(error.value)
+
+
+def test_unknown_class_and_wrong_labels_are_named():
+    with pytest.raises(DataError, match="'z'"):
+        make().subset(["a", "z"])
+    with pytest.raises(DataError, match="label from 0 to 0"):
+        ClassBank.from_labels(np.zeros((2, 2, 2, 1), "uint8"), [0, 1], ["a"])
+    with pytest.raises(DataError, match="at least 1 class"):
+        make().subset([])
+
+
+def test_check_names_the_class_that_is_too_small():
+    make().check(3, 3)
+    with pytest.raises(DataError, match="way=4 needs 4 classes, but there are 3"):
+        make().check(4, 1)
+    with pytest.raises(DataError, match="Class 'a' has 3 images, but shot \\+ queries needs 4"):
+        make().check(2, 4)
