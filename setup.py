@@ -30,7 +30,7 @@ setup(
         "pyyaml>=6",
         "pydantic>=2.7",
         "matplotlib>=3.9",
-        "pillow>=10",
+        "pillow>=11",
         "rich>=13",
     ],
     extras_require={

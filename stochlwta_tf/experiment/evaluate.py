@@ -165,7 +165,7 @@ def _describe(config, learner, predictions, measures):
         described[name] = {"value": value, "ci95": ci95, "unit": unit}
         if reported := paper.reported(name, resolved["task"], resolved["network"], resolved["learner"]):
             described[name] |= {"paper": reported.value, "paper_source": reported.where, "difference": value - reported.value}
-    options = {key: value for key, value in learner.get_config().items() if key in resolved["learner"]}
+    options = {key: value for key, value in learner.get_config().items() if key in resolved["learner"] and key != "name"}
     normalized = any(isinstance(layer, BatchNormalization) for layer in learner.network.layers)
     replacement = resolved["task"].get("replacement", False)
     seconds = predictions.seconds[1:] if len(predictions.seconds) > 1 else predictions.seconds
@@ -195,7 +195,7 @@ def _describe(config, learner, predictions, measures):
 def _draw(path, tasks, predictions, noise_std):
     from stochlwta_tf.report import figures
 
-    n = min(_SHOWN, len(predictions.mean))
+    n = min(_SHOWN, len(tasks.key), len(predictions.mean))
     order = np.argsort(tasks.query_x.numpy()[:n, :, 0], axis=1)
     draws = predictions.draws[:n]
     curves = (tasks.query_x.numpy()[:n], predictions.query_y[:n], predictions.mean[:n], *metrics.mixture_band(draws, noise_std))

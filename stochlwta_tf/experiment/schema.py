@@ -7,6 +7,7 @@ A task class, network function or learner class says which options it has, with 
 import difflib
 import inspect
 import json
+import re
 from typing import Literal, get_type_hints
 
 import pydantic
@@ -100,7 +101,7 @@ def _one_line(error, model):
     if error["type"] == "value_error":
         return message
     received = json.dumps(value) if isinstance(value, (str, bool, int, float, type(None))) else str(value)
-    return f"{key} {message.replace('Input should', 'must', 1)}. Received: {key}={received[:80]}."
+    return f"{key} {re.sub(r'^(Input|String|Tuple|Value) should', 'must', message)}. Received: {key}={received[:80]}."
 
 
 def unknown(what, key, name, known):

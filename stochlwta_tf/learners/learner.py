@@ -41,7 +41,7 @@ class MetaLearner(keras.Model):
         batch_statistics: Whose statistics batch normalisation applies to queries: their own (`"transductive"`), or the support
             set's (`"support"`).
         runner: `"vectorized"`, `"loop"` or `"auto"`; see `TaskRunner`.
-        parallel_tasks: Tasks that the loop runner may have under way at once.
+        parallel_tasks: Tasks, or shards of tasks, under way at once; by default one for each core. See `TaskRunner`.
 
     Raises:
         ValueError: If the network has no weights to adapt.
@@ -72,7 +72,7 @@ class MetaLearner(keras.Model):
         draws: Annotated[int, Field(ge=1)] = 1,
         batch_statistics: Literal["transductive", "support"] = "transductive",
         runner: Literal["auto", "vectorized", "loop"] = "auto",
-        parallel_tasks: Annotated[int, Field(ge=1)] = 2,
+        parallel_tasks: Annotated[int, Field(ge=1)] | None = None,
         **kwargs,
     ):
         super().__init__(**kwargs)

@@ -1,5 +1,7 @@
 """Many tasks at once: two ways to map a function of one task over a batch, behind one interface."""
 
+import os
+
 import tensorflow as tf
 
 from stochlwta_tf.tasks.task import Task
@@ -8,19 +10,27 @@ from stochlwta_tf.tasks.task import Task
 class TaskRunner:
     """Compiles a pure function of one task into one of a batch of tasks.
 
-    - `vectorized`: `tf.vectorized_map` inside one XLA program. For dense networks on any device.
-    - loop: one `tf.while_loop` over the tasks, without XLA on a CPU. For networks with convolutions, whose per-task kernels
-      cannot be vectorised, and which XLA runs 10 to 25 times slower on a CPU.
+    - Vectorized: `tf.vectorized_map` inside an XLA program. For dense networks on any device. On a CPU, XLA runs the small operations of
+      such a program on one core, so the batch is cut into equal shards, which run side by side.
+    - Loop: one `tf.while_loop` over the tasks, on a CPU without XLA. For networks with convolutions, whose per-task kernels cannot be
+      vectorised, and which XLA runs 10 to 25 times slower on a CPU.
 
-    A batch gives the same numbers as its tasks one at a time, because all noise comes from the task's own key.
+    A batch gives the same numbers as its tasks one at a time, up to rounding, because all noise comes from the task's own key.
 
     Args:
         vectorized: Which of the two.
         xla: Whether to compile with XLA.
-        parallel_tasks: Tasks that a loop may have under way at once; more take more memory and gain little.
+        parallel_tasks: Shards of a vectorized batch, or tasks that a loop may have under way at once, which take more memory. A batch
+            is cut into the largest number of equal shards up to this one.
+
+    Example:
+
+    >>> runner = TaskRunner.for_network(network)
+    >>> update = runner.mean(task_update)
+    >>> gradient, (loss, score) = update(weights, state, tasks)
     """
 
-    def __init__(self, vectorized, xla, parallel_tasks=2):
+    def __init__(self, vectorized, xla, parallel_tasks):
         self.vectorized = vectorized
         self.xla = xla
         self.parallel_tasks = parallel_tasks
@@ -30,60 +40,89 @@ class TaskRunner:
             tf.config.optimizer.set_experimental_options({"disable_meta_optimizer": True})
 
     @classmethod
-    def for_network(cls, network, runner="auto", parallel_tasks=2):
-        """The runner for a network: `"vectorized"`, `"loop"`, or `"auto"`: a loop if and only if the network has convolutions."""
+    def for_network(cls, network, runner="auto", parallel_tasks=None):
+        """The runner for a network.
+
+        Args:
+            network: A built `keras.Model`.
+            runner: `"vectorized"`, `"loop"`, or `"auto"`: a loop if and only if the network has convolutions.
+            parallel_tasks: As for the class; by default the number of cores, or 1 on a GPU.
+        """
+        on_cpu = not tf.config.list_physical_devices("GPU")
         convolutional = has_convolution(network)
         vectorized = not convolutional if runner == "auto" else runner == "vectorized"
-        on_cpu = not tf.config.list_physical_devices("GPU")
+        if parallel_tasks is None:
+            parallel_tasks = os.cpu_count() if on_cpu else 1
         return cls(vectorized, xla=not (convolutional and on_cpu), parallel_tasks=parallel_tasks)
 
     def map(self, function):
         """A compiled `f(weights, state, tasks)` that stacks the results of `function(weights, state, task)`."""
-
-        def batched(weights, state, tasks):
-            def one(fields):
-                # Copies of the weights: a gradient taken inside the function is then the task's own, not the batch's.
-                return function([tf.identity(w) for w in weights], state, Task(*fields))
-
-            if self.vectorized:
-                return tf.vectorized_map(one, tuple(tasks), fallback_to_while_loop=False)
-            signature = tf.function(one, autograph=False).get_concrete_function(tuple(tf.TensorSpec(t.shape[1:], t.dtype) for t in tasks))
-            return tf.map_fn(
-                one,
-                tuple(tasks),
-                fn_output_signature=tf.nest.map_structure(lambda t: tf.TensorSpec(t.shape, t.dtype), signature.structured_outputs),
-                parallel_iterations=self.parallel_tasks,
-            )
-
-        return tf.function(batched, jit_compile=self.xla, autograph=False)
+        if not self.vectorized:
+            return self._compile(self._loop_map(function))
+        each = self._compile(_vectorized(function))
+        return self._sharded(each, lambda *parts: tf.concat(parts, 0))
 
     def mean(self, function):
         """A compiled `f(weights, state, tasks)`: the mean over tasks of `function(weights, state, task)`.
 
         `function` returns `(meta_gradient, (loss, score))`: a list shaped like `weights`, and two scalars.
         """
-        if self.vectorized:
-            each = self.map(function).python_function
+        if not self.vectorized:
+            return self._compile(self._loop_mean(function))
+        each = _vectorized(function)
+        mean = self._compile(lambda *arguments: tf.nest.map_structure(lambda t: tf.reduce_mean(t, 0), each(*arguments)))
+        return self._sharded(mean, lambda *parts: tf.add_n(parts) / len(parts))
 
-            def batched(weights, state, tasks):
-                return tf.nest.map_structure(lambda t: tf.reduce_mean(t, 0), each(weights, state, tasks))
-        else:
+    def _compile(self, function):
+        return tf.function(function, jit_compile=self.xla, autograph=False)
 
-            def batched(weights, state, tasks):
-                count = tasks.key.shape[0]
+    def _sharded(self, function, combine):
+        def batched(weights, state, tasks):
+            count = tasks.key.shape[0]
+            shards = max(n for n in range(1, self.parallel_tasks + 1) if count % n == 0)
+            parts = zip(*(tf.split(t, shards) for t in tasks))
+            return tf.nest.map_structure(combine, *(function(weights, state, Task(*part)) for part in parts))
 
-                def body(i, total):
-                    result = function([tf.identity(w) for w in weights], state, Task(*(tf.gather(t, i) for t in tasks)))
-                    return i + 1, tf.nest.map_structure(tf.add, total, result)
+        return tf.function(batched, autograph=False)
 
-                zero = tf.zeros([], weights[0].dtype)
-                total = ([tf.zeros_like(w) for w in weights], (zero, zero))
-                _, total = tf.while_loop(
-                    lambda i, _: i < count, body, (0, total), maximum_iterations=count, parallel_iterations=self.parallel_tasks
-                )
-                return tf.nest.map_structure(lambda t: t / tf.cast(count, t.dtype), total)
+    def _loop_map(self, function):
+        def batched(weights, state, tasks):
+            def one(fields):
+                return function(weights, state, Task(*fields))
 
-        return tf.function(batched, jit_compile=self.xla, autograph=False)
+            signature = tf.function(one, autograph=False).get_concrete_function(tuple(tf.TensorSpec(t.shape[1:], t.dtype) for t in tasks))
+            results = tf.nest.map_structure(lambda t: tf.TensorSpec(t.shape, t.dtype), signature.structured_outputs)
+            return tf.map_fn(one, tuple(tasks), fn_output_signature=results, parallel_iterations=self.parallel_tasks)
+
+        return batched
+
+    def _loop_mean(self, function):
+        def batched(weights, state, tasks):
+            count = tasks.key.shape[0]
+
+            def add(i, total):
+                result = function([tf.identity(w) for w in weights], state, Task(*(tf.gather(t, i) for t in tasks)))
+                return i + 1, tf.nest.map_structure(tf.add, total, result)
+
+            zero = tf.zeros([], weights[0].dtype)
+            total = ([tf.zeros_like(w) for w in weights], (zero, zero))
+            _, total = tf.while_loop(
+                lambda i, _: i < count, add, (0, total), maximum_iterations=count, parallel_iterations=self.parallel_tasks
+            )
+            return tf.nest.map_structure(lambda t: t / count, total)
+
+        return batched
+
+
+def _vectorized(function):
+    def batched(weights, state, tasks):
+        def one(fields):
+            # Copies of the weights: a gradient taken inside the function is then the task's own, not the batch's.
+            return function([tf.identity(w) for w in weights], state, Task(*fields))
+
+        return tf.vectorized_map(one, tuple(tasks), fallback_to_while_loop=False)
+
+    return batched
 
 
 def has_convolution(network):

@@ -1,0 +1,87 @@
+"""Configurations: the shipped ones, and what is said of wrong ones."""
+
+from pathlib import Path
+
+import pytest
+import yaml
+
+from stochlwta_tf.errors import ConfigurationError
+from stochlwta_tf.experiment import config as configuration
+
+CONFIGS = sorted((Path(__file__).parent.parent / "configs").glob("*.yaml"))
+SINUSOID = {
+    "name": "tiny",
+    "task": {"name": "sinusoid"},
+    "network": {"name": "dense_lwta", "blocks": [4]},
+    "learner": {"name": "stochlwta"},
+    "optimizer": {"name": "sgd", "learning_rate": 0.25},
+    "training": {"iterations": 8, "batch": 4, "log_every": 4, "steps_per_execution": 2},
+}
+
+
+def changed(**sections):
+    return {k: {**v, **sections.get(k, {})} if isinstance(v, dict) else sections.get(k, v) for k, v in {**dict.fromkeys(sections, {}), **SINUSOID}.items()}
+
+
+@pytest.mark.parametrize("path", CONFIGS, ids=lambda p: p.stem)
+def test_shipped_configurations_are_valid_and_named_for_their_files(path):
+    config = configuration.load(path)
+    assert config.name == path.stem
+
+
+def test_the_papers_settings_are_in_the_shipped_configuration():
+    config = configuration.load(Path(__file__).parent.parent / "configs" / "omniglot_20w1s.yaml")
+    assert (config.network.blocks, config.network.competitors, config.network.temperature) == ((16, 8), 2, 0.67)
+    assert (config.learner.inner_lr, config.learner.inner_loss, config.learner.draws) == (0.003, "sum", 4)
+    assert (config.optimizer.learning_rate, config.optimizer.schedule, config.optimizer.final) == (0.25, "linear", 0)
+    assert (config.training.iterations, config.training.batch, config.task.way, config.task.shot) == (60000, 50, 20, 1)
+
+
+def test_a_resolved_configuration_reads_back_the_same():
+    config = configuration.from_dict(changed(evaluation={"draws": 7, "inner_batch": None}))
+    assert configuration.from_dict(yaml.safe_load(config.to_yaml())).resolved() == config.resolved()
+    assert config.resolved()["network"]["blocks"] == [4]
+    assert config.resolved()["learner"]["inner_lr"] == 0.003  # defaults are written out, so that a later default changes nothing
+
+
+def test_the_evaluation_may_override_the_learner():
+    config = configuration.from_dict(changed(evaluation={"draws": 7, "inner_batch": None}))
+    assert config.evaluation.overrides() == {"draws": 7, "inner_batch": None}
+    assert configuration.from_dict(SINUSOID).evaluation.overrides() == {}
+
+
+@pytest.mark.parametrize(
+    ("values", "message"),
+    [
+        (changed(network={"blokcs": [4]}), "unknown key network.blokcs. Did you mean 'blocks'? Allowed: name, blocks, "),
+        (changed(training={"batches": 4}), "unknown key training.batches. Did you mean 'batch'?"),
+        (changed(optimiser={"name": "sgd"}), "unknown key optimiser. Did you mean 'optimizer'?"),
+        (changed(optimizer={"learning_rate": "fast"}), 'optimizer.learning_rate must be a valid number. Received: optimizer.learning_rate="fast".'),
+        (changed(network={"competitors": 1}), "network.competitors must be greater than or equal to 2. Received: network.competitors=1."),
+        (changed(network={"blocks": [4, 0]}), "network.blocks.1 must be greater than or equal to 1. Received: network.blocks.1=0."),
+        (changed(task={"name": "glyphs", "way": 0}), "task.way must be greater than or equal to 1. Received: task.way=0."),
+        (changed(task={"name": "omniglott"}), "unknown value task.name='omniglott'. Did you mean 'omniglot'? Allowed: sinusoid, omniglot, "),
+        (changed(learner={"name": 3}), "unknown value learner.name=3. Allowed: "),
+        (changed(evaluation={"draws": 0}), "evaluation.draws must be greater than or equal to 1. Received: evaluation.draws=0."),
+        (changed(optimizer={"name": "rmsprop"}), "optimizer.name must be 'sgd' or 'adam'. Received: optimizer.name=\"rmsprop\"."),
+        ({k: v for k, v in SINUSOID.items() if k != "task"}, "task is missing. Allowed: task.name=sinusoid, "),
+        ({**SINUSOID, "training": {"batch": 4}}, "training.iterations is missing."),
+        ({**SINUSOID, "task": "sinusoid"}, "task must be a section with a name: sinusoid, "),
+        ({**SINUSOID, "name": "../tiny"}, "name must match pattern"),
+        (changed(training={"log_every": 3}), "training.log_every must be a multiple of training.steps_per_execution=2. Received: training.log_every=3."),
+        (changed(training={"iterations": 10}), "training.iterations must be a multiple of training.log_every=4. Received: training.iterations=10."),
+        (changed(training={"validate_every": 4}, evaluation={"batch": 30}), "training.validation_tasks must be a multiple of evaluation.batch=30."),
+        (changed(optimizer={"clip_norm": 1, "clip_value": 1}), "optimizer.clip_norm must be null beside clip_value."),
+    ],
+)
+def test_what_is_wrong_is_one_line_that_names_the_key(values, message):
+    with pytest.raises(ConfigurationError) as error:
+        configuration.from_dict(values, "a.yaml")
+    assert str(error.value).startswith(f"a.yaml: {message}"), str(error.value)
+    assert "\n" not in str(error.value)
+
+
+def test_difference_names_the_first_key():
+    a, b = configuration.from_dict(SINUSOID).resolved(), configuration.from_dict(changed(learner={"inner_lr": 0.1})).resolved()
+    assert configuration.difference(a, b) == ("learner.inner_lr", 0.003, 0.1)
+    assert configuration.difference(a, a) is None

@@ -1,0 +1,120 @@
+"""The test of a trained run."""
+
+import json
+
+import keras
+import numpy as np
+import pytest
+
+import stochlwta_tf  # noqa: F401  registers the learners
+from stochlwta_tf.experiment import build, evaluate
+from stochlwta_tf.experiment import config as configuration
+from stochlwta_tf.experiment.run_folder import RunFolder
+
+REGRESSION = {
+    "name": "tiny",
+    "task": {"name": "sinusoid", "setting": "challenging", "train_queries": 0},
+    "network": {"name": "mlp", "units": [4]},
+    "learner": {"name": "reptile", "inner_steps": 1},
+    "optimizer": {"name": "sgd", "learning_rate": 0.1},
+    "training": {"iterations": 100, "batch": 4},
+    "evaluation": {"tasks": 10, "batch": 4},
+}
+
+
+def untrained(config, folder):
+    """A run folder as after training, of a learner with fresh weights."""
+    folder = RunFolder(folder)
+    folder.begin(config)
+    build.learner(config, build.tasks(config, "train")).save(folder.model)
+    return folder
+
+
+@pytest.fixture(scope="module")
+def run(tmp_path_factory):
+    return untrained(configuration.from_dict(REGRESSION), tmp_path_factory.mktemp("runs") / "tiny")
+
+
+def test_a_regression_result_is_that_of_the_tasks_one_by_one(run, capsys):
+    assert evaluate.main(["--run", str(run.path)]) == 0
+    result = json.loads(run.evaluation.read_text())
+    learner = keras.saving.load_model(run.model)
+    config = configuration.load(run.config)
+    tasks, errors = build.tasks(config, "test"), []
+    for index in range(3):
+        batch = tasks.sample(index)
+        for i in range(4):
+            adapted = learner.adapt_to(batch.support_x[i].numpy(), batch.support_y[i].numpy())
+            errors.append(np.mean((adapted.predict(batch.query_x[i].numpy()).mean - batch.query_y[i].numpy()) ** 2))
+    assert result["measures"]["mse"]["value"] == pytest.approx(np.mean(errors[:10]), rel=1e-5)
+    assert result["measures"]["mse"]["ci95"] == pytest.approx(1.96 * np.std(errors[:10], ddof=1) / np.sqrt(10), rel=1e-4)
+    assert (result["tasks"], result["protocol"], result["noise_std"]) == (10, "standard", 1.0)
+    assert result["measures"]["mse"]["paper"] == 5.56
+    assert result["parameters"] == {"trainable": 13, "stored": 13}
+    assert result["learner"]["inner_steps"] == 1
+    assert "5.56 (figure 4b)" in capsys.readouterr().out
+
+
+def test_the_figure_of_predictions_is_a_picture(run):
+    assert evaluate.main(["--run", str(run.path), "--tasks", "4", "--out", str(run.path / "other.json")]) == 0
+    assert (run.path / "other.png").read_bytes().startswith(b"\x89PNG")
+
+
+def test_overrides_change_the_test_and_not_the_model(run, tmp_path):
+    results = []
+    for steps in (0, 1, 5):
+        out = tmp_path / f"{steps}.json"
+        assert evaluate.main(["--run", str(run.path), "--set", f"evaluation.inner_steps={steps}", "--out", str(out)]) == 0
+        results.append(json.loads(out.read_text()))
+    mse = [result["measures"]["mse"]["value"] for result in results]
+    assert mse[0] > mse[1] > mse[2]
+    assert [result["learner"]["inner_steps"] for result in results] == [0, 1, 5]
+
+
+def test_the_first_tasks_are_the_same_whatever_their_number(run, tmp_path):
+    learner, tasks = keras.saving.load_model(run.model), build.tasks(configuration.load(run.config), "test")
+    few, many = (evaluate.predict(learner, tasks, n) for n in (3, 7))
+    np.testing.assert_array_equal(few.draws, many.draws[:3])
+    assert many.draws.shape == (7, 1, 100, 1)
+
+
+def test_a_classification_result_has_its_measures(tmp_path):
+    values = {**REGRESSION, "task": {"name": "glyphs", "way": 3, "queries": 5, "train_queries": 0}}
+    values["network"] = {"name": "mlp", "units": [4]}
+    config = configuration.from_dict(values)
+    folder = untrained(config, tmp_path / "run")
+    result = evaluate.evaluate(config, folder, build.tasks(config, "test"))
+    assert list(result["measures"]) == ["accuracy", "nll", "brier", "ece"]
+    assert 0 < result["measures"]["accuracy"]["value"] < 100
+    assert result["measures"]["nll"]["value"] == pytest.approx(np.log(3), abs=0.5)  # untrained: near chance
+    assert "noise_std" not in result
+    assert not folder.figure.exists()
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (["--set", "learner.inner_lr=1"], "--set can change evaluation, task, runtime of a trained run. Received: learner.inner_lr=1."),
+        (["--tasks", "many"], 'evaluation.tasks must be a valid integer. Received: evaluation.tasks="many".'),
+        (["--set", "task.name=glyphs"], "the tasks need inputs and outputs of ((28, 28, 1), 5). Received: a model of ((1,), 1)."),
+        (["--set", "evaluation.drawz=3"], "unknown key evaluation.drawz. Did you mean 'draws'?"),
+    ],
+)
+def test_what_is_wrong_is_one_line(run, capsys, options, message):
+    assert evaluate.main(["--run", str(run.path), *options]) == 2
+    error = capsys.readouterr().err
+    assert message in error
+    assert error.count("\n") == 1
+
+
+def test_a_run_without_a_model_is_one_line(tmp_path, capsys):
+    assert evaluate.main(["--run", str(tmp_path)]) == 2
+    assert "holds no trained model (model.keras): train first" in capsys.readouterr().err
+
+
+def test_a_damaged_model_is_one_line(run, tmp_path, capsys):
+    damaged = RunFolder(tmp_path)
+    damaged.config.write_text(run.config.read_text())
+    damaged.model.write_bytes(run.model.read_bytes()[:1000])
+    assert evaluate.main(["--run", str(tmp_path)]) == 2
+    assert "model.keras: cannot be loaded" in capsys.readouterr().err

@@ -1,0 +1,80 @@
+"""Run folders: atomic files, refusals, and what a disk can do."""
+
+import errno
+import json
+
+import pytest
+
+from stochlwta_tf.errors import UserError
+from stochlwta_tf.experiment import config as configuration
+from stochlwta_tf.experiment.run_folder import RunFolder, environment, replacing, write_text
+
+CONFIG = configuration.from_dict(
+    {
+        "name": "tiny",
+        "seed": 3,
+        "task": {"name": "sinusoid"},
+        "network": {"name": "dense_lwta"},
+        "learner": {"name": "stochlwta"},
+        "optimizer": {"name": "sgd", "learning_rate": 0.25},
+        "training": {"iterations": 100, "batch": 4},
+    }
+)
+
+
+def test_a_file_is_replaced_whole_or_not_at_all(tmp_path):
+    path = tmp_path / "a.txt"
+    write_text(path, "old")
+    with pytest.raises(RuntimeError), replacing(path) as part:
+        part.write_text("ha")
+        raise RuntimeError("a crash in the middle")
+    assert path.read_text() == "old"
+    assert [p.name for p in tmp_path.iterdir()] == ["a.txt"]
+
+
+def test_a_full_disk_is_one_line(tmp_path):
+    path = tmp_path / "a.txt"
+    with pytest.raises(UserError) as error, replacing(path):
+        raise OSError(errno.ENOSPC, "No space left on device")
+    assert str(error.value) == f"{path}: cannot be written: No space left on device. What was written before is kept."
+
+
+def test_a_folder_that_cannot_be_made_is_one_line(tmp_path):
+    (tmp_path / "file").write_text("")
+    with pytest.raises(UserError, match=r"file/run: cannot be written: Not a directory"):
+        RunFolder(tmp_path / "file" / "run").begin(CONFIG)
+
+
+def test_each_start_is_described(tmp_path):
+    folder = RunFolder(tmp_path / "run")
+    folder.begin(CONFIG)
+    folder.begin(CONFIG)
+    starts = json.loads(folder.environment.read_text())
+    assert len(starts) == 2
+    assert starts[0]["seed"] == 3
+    assert starts[0]["cpus"] >= 1
+    assert starts[0]["packages"]["tensorflow"]
+    assert configuration.load(folder.config).resolved() == CONFIG.resolved()
+
+
+def test_environment_is_plain_json():
+    assert json.loads(json.dumps(environment(CONFIG))) == environment(CONFIG)
+
+
+def test_a_run_is_neither_overwritten_nor_mixed_with_another(tmp_path):
+    folder = RunFolder(tmp_path / "run")
+    folder.check(CONFIG, resume=False)
+    folder.begin(CONFIG)
+    folder.check(CONFIG, resume=True)
+    with pytest.raises(UserError, match="holds a run already: go on with it by --resume"):
+        folder.check(CONFIG, resume=False)
+    other = configuration.load(folder.config, ["learner.inner_lr=0.1"])
+    with pytest.raises(UserError, match=r"config.yaml: the run to resume has learner.inner_lr=0.003. Received: learner.inner_lr=0.1."):
+        folder.check(other, resume=True)
+
+
+@pytest.mark.parametrize("resume", [False, True])
+def test_a_folder_of_something_else_is_left_alone(tmp_path, resume):
+    (tmp_path / "thesis.tex").write_text("")
+    with pytest.raises(UserError, match="exists and is not a run"):
+        RunFolder(tmp_path).check(CONFIG, resume)
