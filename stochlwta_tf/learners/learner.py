@@ -157,8 +157,11 @@ class MetaLearner(keras.Model):
 
     def predict_adapted(self, adapted, state, support_x, query_x, key):
         """B draws of the adapted network's outputs on queries, `[B, query, outputs]`."""
-        keys = tf.unstack(random.split(key, self.draws, Stream.PREDICTION))
-        return tf.stack([self.call_on_query(adapted, state, support_x, query_x, k, training=False)[0] for k in keys])
+
+        def draw(draw_key):
+            return self.call_on_query(adapted, state, support_x, query_x, draw_key, training=False)[0]
+
+        return self.task_runner.map_draws(draw, random.split(key, self.draws, Stream.PREDICTION))
 
     def task_predict(self, psi, state, task):
         """Adapts to a task's support set and predicts its queries, `[B, query, outputs]`."""

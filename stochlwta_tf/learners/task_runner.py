@@ -2,6 +2,7 @@
 
 import os
 
+import keras
 import tensorflow as tf
 
 from stochlwta_tf.tasks.task import Task
@@ -72,6 +73,12 @@ class TaskRunner:
         each = _vectorized(function)
         mean = self._compile(lambda *arguments: tf.nest.map_structure(lambda t: tf.reduce_mean(t, 0), each(*arguments)))
         return self._sharded(mean, lambda *parts: tf.add_n(parts) / len(parts))
+
+    def map_draws(self, draw, keys):
+        """Stacks `draw(key)` over noise keys, within a function of one task; unrolled, each draw would be compiled anew."""
+        if self.vectorized:
+            return tf.vectorized_map(draw, keys, fallback_to_while_loop=False)
+        return tf.map_fn(draw, keys, fn_output_signature=keras.config.floatx(), parallel_iterations=1)
 
     def _compile(self, function):
         return tf.function(function, jit_compile=self.xla, autograph=False)
