@@ -3,7 +3,11 @@
 Importing the package registers its classes with Keras, so that `keras.saving.load_model` reads every model that it saved.
 """
 
-import keras
+import os
+
+os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "2")  # errors of TensorFlow's runtime, without the notes that it starts with
+
+import keras  # noqa: E402
 
 if keras.backend.backend() != "tensorflow":
     raise ImportError(

@@ -20,7 +20,10 @@ SINUSOID = {
 
 
 def changed(**sections):
-    return {k: {**v, **sections.get(k, {})} if isinstance(v, dict) else sections.get(k, v) for k, v in {**dict.fromkeys(sections, {}), **SINUSOID}.items()}
+    return {
+        k: {**v, **sections.get(k, {})} if isinstance(v, dict) else sections.get(k, v)
+        for k, v in {**dict.fromkeys(sections, {}), **SINUSOID}.items()
+    }
 
 
 @pytest.mark.parametrize("path", CONFIGS, ids=lambda p: p.stem)
@@ -56,11 +59,17 @@ def test_the_evaluation_may_override_the_learner():
         (changed(network={"blokcs": [4]}), "unknown key network.blokcs. Did you mean 'blocks'? Allowed: name, blocks, "),
         (changed(training={"batches": 4}), "unknown key training.batches. Did you mean 'batch'?"),
         (changed(optimiser={"name": "sgd"}), "unknown key optimiser. Did you mean 'optimizer'?"),
-        (changed(optimizer={"learning_rate": "fast"}), 'optimizer.learning_rate must be a valid number. Received: optimizer.learning_rate="fast".'),
+        (
+            changed(optimizer={"learning_rate": "fast"}),
+            'optimizer.learning_rate must be a valid number. Received: optimizer.learning_rate="fast".',
+        ),
         (changed(network={"competitors": 1}), "network.competitors must be greater than or equal to 2. Received: network.competitors=1."),
         (changed(network={"blocks": [4, 0]}), "network.blocks.1 must be greater than or equal to 1. Received: network.blocks.1=0."),
         (changed(task={"name": "glyphs", "way": 0}), "task.way must be greater than or equal to 1. Received: task.way=0."),
-        (changed(task={"name": "omniglott"}), "unknown value task.name='omniglott'. Did you mean 'omniglot'? Allowed: sinusoid, omniglot, "),
+        (
+            changed(task={"name": "omniglott"}),
+            "unknown value task.name='omniglott'. Did you mean 'omniglot'? Allowed: sinusoid, omniglot, ",
+        ),
         (changed(learner={"name": 3}), "unknown value learner.name=3. Allowed: "),
         (changed(evaluation={"draws": 0}), "evaluation.draws must be greater than or equal to 1. Received: evaluation.draws=0."),
         (changed(optimizer={"name": "rmsprop"}), "optimizer.name must be 'sgd' or 'adam'. Received: optimizer.name=\"rmsprop\"."),
@@ -68,9 +77,18 @@ def test_the_evaluation_may_override_the_learner():
         ({**SINUSOID, "training": {"batch": 4}}, "training.iterations is missing."),
         ({**SINUSOID, "task": "sinusoid"}, "task must be a section with a name: sinusoid, "),
         ({**SINUSOID, "name": "../tiny"}, "name must match pattern"),
-        (changed(training={"log_every": 3}), "training.log_every must be a multiple of training.steps_per_execution=2. Received: training.log_every=3."),
-        (changed(training={"iterations": 10}), "training.iterations must be a multiple of training.log_every=4. Received: training.iterations=10."),
-        (changed(training={"validate_every": 4}, evaluation={"batch": 30}), "training.validation_tasks must be a multiple of evaluation.batch=30."),
+        (
+            changed(training={"log_every": 3}),
+            "training.log_every must be a multiple of training.steps_per_execution=2. Received: training.log_every=3.",
+        ),
+        (
+            changed(training={"iterations": 10}),
+            "training.iterations must be a multiple of training.log_every=4. Received: training.iterations=10.",
+        ),
+        (
+            changed(training={"validate_every": 4}, evaluation={"batch": 30}),
+            "training.validation_tasks must be a multiple of evaluation.batch=30.",
+        ),
         (changed(optimizer={"clip_norm": 1, "clip_value": 1}), "optimizer.clip_norm must be null beside clip_value."),
     ],
 )
@@ -85,3 +103,11 @@ def test_difference_names_the_first_key():
     a, b = configuration.from_dict(SINUSOID).resolved(), configuration.from_dict(changed(learner={"inner_lr": 0.1})).resolved()
     assert configuration.difference(a, b) == ("learner.inner_lr", 0.003, 0.1)
     assert configuration.difference(a, a) is None
+
+
+@pytest.mark.parametrize("section", ["optimizer", "training", "evaluation", "runtime"])
+def test_the_documentation_has_every_key_with_its_default(section):
+    text = (Path(__file__).parent.parent / "docs" / "configuration.md").read_text().partition(f"## `{section}`")[2].partition("\n## ")[0]
+    for key, field in configuration.Configuration.model_fields[section].annotation.model_fields.items():
+        default = "required" if field.is_required() else f"`{yaml.safe_dump(field.default).split()[0]}`"
+        assert f"| `{key}` | {default.replace('0.0', '0')} |" in text

@@ -51,7 +51,7 @@ def test_a_regression_result_is_that_of_the_tasks_one_by_one(run, capsys):
     assert (result["tasks"], result["protocol"], result["noise_std"]) == (10, "standard", 1.0)
     assert result["measures"]["mse"]["paper"] == 5.56
     assert result["parameters"] == {"trainable": 13, "stored": 13}
-    assert result["learner"]["inner_steps"] == 1
+    assert (result["inner_steps"], result["draws"]) == (1, 1)
     assert "5.56 (figure 4b)" in capsys.readouterr().out
 
 
@@ -68,7 +68,7 @@ def test_overrides_change_the_test_and_not_the_model(run, tmp_path):
         results.append(json.loads(out.read_text()))
     mse = [result["measures"]["mse"]["value"] for result in results]
     assert mse[0] > mse[1] > mse[2]
-    assert [result["learner"]["inner_steps"] for result in results] == [0, 1, 5]
+    assert [result["inner_steps"] for result in results] == [0, 1, 5]
 
 
 def test_the_first_tasks_are_the_same_whatever_their_number(run, tmp_path):

@@ -4,6 +4,7 @@ import errno
 import json
 
 import pytest
+import tensorflow as tf
 
 from stochlwta_tf.errors import UserError
 from stochlwta_tf.experiment import config as configuration
@@ -32,10 +33,17 @@ def test_a_file_is_replaced_whole_or_not_at_all(tmp_path):
     assert [p.name for p in tmp_path.iterdir()] == ["a.txt"]
 
 
-def test_a_full_disk_is_one_line(tmp_path):
+@pytest.mark.parametrize(
+    "raised",
+    [
+        OSError(errno.ENOSPC, "No space left on device"),
+        tf.errors.ResourceExhaustedError(None, None, "{{function_node SaveV2}} /runs/ckpt-1.index; No space left on device [Op:SaveV2]"),
+    ],
+)
+def test_a_full_disk_is_one_line(tmp_path, raised):
     path = tmp_path / "a.txt"
     with pytest.raises(UserError) as error, replacing(path):
-        raise OSError(errno.ENOSPC, "No space left on device")
+        raise raised
     assert str(error.value) == f"{path}: cannot be written: No space left on device. What was written before is kept."
 
 

@@ -68,7 +68,10 @@ def test_a_run_leaves_everything_in_its_folder(run):
 
 
 def test_output_that_is_not_a_terminal_stays_quiet(run, config, tmp_path, capfd):
-    assert train.main(["--config", config, "--set", "training.iterations=50", "evaluation.after_training=false", "--out", str(tmp_path / "r")]) == 0
+    assert (
+        train.main(["--config", config, "--set", "training.iterations=50", "evaluation.after_training=false", "--out", str(tmp_path / "r")])
+        == 0
+    )
     assert capfd.readouterr().out == f"The run is in {tmp_path / 'r'}.\n"
 
 
@@ -106,7 +109,17 @@ def test_a_killed_run_resumes_bit_for_bit(config, tmp_path):
 
 
 def test_a_signal_ends_a_run_that_can_be_resumed(config, tmp_path):
-    command = [sys.executable, "-m", "stochlwta_tf.experiment.train", "--config", config, "--out", str(tmp_path / "run"), "--set", "training.validate_every=0"]
+    command = [
+        sys.executable,
+        "-m",
+        "stochlwta_tf.experiment.train",
+        "--config",
+        config,
+        "--out",
+        str(tmp_path / "run"),
+        "--set",
+        "training.validate_every=0",
+    ]
     process = subprocess.Popen(command, stderr=subprocess.PIPE, text=True, env={**os.environ, "TF_CPP_MIN_LOG_LEVEL": "3"})
     while not (tmp_path / "run" / "checkpoints" / "checkpoint").exists() and process.poll() is None:
         time.sleep(0.01)

@@ -12,7 +12,9 @@ def write(folder, name, text):
     return path
 
 
-@pytest.mark.parametrize(("text", "value"), [("1e-4", 1e-4), ("1.0e-4", 1e-4), ("-2E3", -2000.0), ("60000", 60000), ("e5", "e5"), ("null", None)])
+@pytest.mark.parametrize(
+    ("text", "value"), [("1e-4", 1e-4), ("1.0e-4", 1e-4), ("-2E3", -2000.0), ("60000", 60000), ("e5", "e5"), ("null", None)]
+)
 def test_numbers_are_read_as_people_write_them(tmp_path, text, value):
     read = yaml_file.read(write(tmp_path, "a.yaml", f"key: {text}"))["key"]
     assert read == value

@@ -122,7 +122,9 @@ class Configuration(Section):
         if training.validate_every:
             multiple("training.validation_tasks", training.validation_tasks, "evaluation.batch", self.evaluation.batch)
         if self.optimizer.clip_norm is not None and self.optimizer.clip_value is not None:
-            raise ValueError(f"optimizer.clip_norm must be null beside clip_value. Received: optimizer.clip_norm={self.optimizer.clip_norm}.")
+            raise ValueError(
+                f"optimizer.clip_norm must be null beside clip_value. Received: optimizer.clip_norm={self.optimizer.clip_norm}."
+            )
         return self
 
     def resolved(self):

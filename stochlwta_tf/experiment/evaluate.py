@@ -16,7 +16,14 @@ from stochlwta_tf.experiment.train import exit_status, stoppable
 
 _SHOWN = 6  # tasks in the figure of predictions
 _ALLOWED = ("evaluation", "task", "runtime")
-_LABELS = {"accuracy": "accuracy", "nll": "NLL", "brier": "Brier score", "ece": "calibration error", "mse": "MSE", "coverage90": "in the 90 % band"}
+_LABELS = {
+    "accuracy": "accuracy",
+    "nll": "NLL",
+    "brier": "Brier score",
+    "ece": "calibration error",
+    "mse": "MSE",
+    "coverage90": "in the 90 % band",
+}
 
 
 def main(argv=None):
@@ -24,7 +31,9 @@ def main(argv=None):
     parser = argparse.ArgumentParser(prog="evaluate.py", description="Tests the trained model of a run on new tasks.")
     parser.add_argument("--run", metavar="DIR", required=True, help="the run's folder")
     parser.add_argument("--tasks", metavar="N", help="number of test tasks; short for --set evaluation.tasks=N")
-    parser.add_argument("--set", metavar="KEY=VALUE", nargs="+", action="extend", default=[], help="override keys, such as evaluation.draws=10")
+    parser.add_argument(
+        "--set", metavar="KEY=VALUE", nargs="+", action="extend", default=[], help="override keys, such as evaluation.draws=10"
+    )
     parser.add_argument("--out", metavar="FILE", help="the result's file (default: evaluation.json in the run's folder)")
     arguments = parser.parse_args(argv)
     return exit_status(lambda: _main(arguments))
@@ -65,13 +74,12 @@ def evaluate(config, folder, distribution):
     predictions = predict(learner, distribution, config.evaluation.tasks)
     if distribution.kind == "regression":
         noise_std = float(learner.likelihood.noise_std)
-        result = _describe(config, learner, predictions, regression(predictions, noise_std))
-        result["noise_std"] = noise_std
-        if (distribution.input_shape, distribution.outputs) == ((1,), 1):
-            _draw(folder.figure, distribution.sample(0), predictions, noise_std)
+        result = {**_describe(config, learner, predictions, regression(predictions, noise_std)), "noise_std": noise_std}
     else:
         result = _describe(config, learner, predictions, classification(predictions))
     write_json(folder.evaluation, result)
+    if distribution.kind == "regression" and (distribution.input_shape, distribution.outputs) == ((1,), 1):
+        _draw(folder.figure, distribution.sample(0), predictions, noise_std)
     _print(result)
     return result
 
@@ -173,12 +181,14 @@ def _describe(config, learner, predictions, measures):
         "name": config.name,
         "measures": described,
         "tasks": len(predictions.query_y),
-        "protocol": "standard scoring, tasks drawn with replacement" if replacement else "standard",
+        "protocol": "standard, but tasks drawn with replacement" if replacement else "standard",
         "batch_statistics": learner.batch_statistics if normalized else None,
         "iterations": config.training.iterations,
         "seed": config.seed,
         "task": resolved["task"],
         "learner": {"name": config.learner.name, **options},
+        "inner_steps": learner.steps_at_test,
+        "draws": learner.draws,
         "evaluation": resolved["evaluation"],
         "parameters": {"trainable": trainable_parameters(learner), "stored": learner.count_params()},
         "adapt_and_predict": {
@@ -210,7 +220,8 @@ def _print(result):
     from rich.console import Console
     from rich.table import Table
 
-    table = Table(title=f"{result['name']}: {result['tasks']} test tasks, {result['protocol']} protocol", title_justify="left")
+    print(f"{result['name']}: {result['tasks']} test tasks, protocol: {result['protocol']}")
+    table = Table()
     table.add_column("measure")
     table.add_column("value ± 95 % CI", justify="right")
     table.add_column("paper", justify="right")

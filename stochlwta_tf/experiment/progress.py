@@ -20,7 +20,8 @@ class ProgressBar(keras.callbacks.Callback):
 
     def __init__(self, iterations, epoch, done=0):
         super().__init__()
-        self._epoch_length, self._done, self._validated, self._next = epoch, done, {}, 0.0
+        self._epoch_length, self._done, self._validated = epoch, done, {}
+        self._start = self._next = 0.0
         console = Console(stderr=True)
         columns = (
             BarColumn(),
@@ -28,35 +29,36 @@ class ProgressBar(keras.callbacks.Callback):
             TextColumn("{task.fields[rate]}"),
             TimeElapsedColumn(),
             TextColumn("left"),
-            TimeRemainingColumn(elapsed_when_finished=True),
+            TimeRemainingColumn(),
             TextColumn("{task.fields[metrics]}"),
         )
         self._bar = Progress(*columns, console=console, disable=not console.is_terminal)
         self._task = self._bar.add_task("", total=iterations, completed=done, rate="", metrics="")
 
     def on_train_begin(self, logs=None):
-        self._start, self._first = time.perf_counter(), self._done
         self._bar.start()
 
     def on_epoch_begin(self, epoch, logs=None):
         self._done = epoch * self._epoch_length
 
     def on_train_batch_end(self, batch, logs=None):
-        now = time.perf_counter()
+        now, done = time.perf_counter(), self._done + batch + 1
+        if not self._start:  # the first execution compiles, and would spoil the rate
+            self._start, self._first = now, done
         if not self._bar.disable and now > self._next:
             self._next = now + _REFRESH
-            self._show(self._done + batch + 1, logs, now)
+            self._show(done, logs, now)
 
     def on_epoch_end(self, epoch, logs=None):
         self._validated = {name: value for name, value in logs.items() if name.startswith("val_")} or self._validated
         self._show((epoch + 1) * self._epoch_length, logs, time.perf_counter())
 
     def _show(self, done, logs, now):
-        shown = {**self._validated, **logs}
+        shown = {**logs, **self._validated}
         self._bar.update(
             self._task,
             completed=done,
-            rate=f"{(done - self._first) / max(now - self._start, 1e-9):.1f}/s",
+            rate=f"{(done - self._first) / (now - self._start):.1f}/s" if done > self._first else "",
             metrics="  ".join(f"{name} {float(value):.4g}" for name, value in shown.items()),
         )
 

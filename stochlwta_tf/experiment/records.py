@@ -129,7 +129,9 @@ class Checkpoints(keras.callbacks.Callback):
             self._checkpoint.restore(self.latest).assert_existing_objects_matched()
         except (tf.errors.OpError, AssertionError, ValueError) as error:
             reason = str(error).strip().splitlines()[0][:200]
-            raise UserError(f"{self.latest}: this checkpoint cannot be restored, it is damaged or from another version: {reason}") from error
+            raise UserError(
+                f"{self.latest}: this checkpoint cannot be restored, it is damaged or from another version: {reason}"
+            ) from error
 
     def on_epoch_end(self, epoch, logs=None):
         with writing(self._folder):

@@ -78,8 +78,9 @@ def writing(path):
     try:
         yield
     except (OSError, tf.errors.OpError) as error:
-        reason = getattr(error, "strerror", None) or getattr(error, "message", None) or str(error)
-        raise UserError(f"{path}: cannot be written: {reason.splitlines()[0][:200]}. What was written before is kept.") from error
+        # TensorFlow says "{{node …}} /a/long/path; No space left on device [Op:SaveV2]".
+        reason = getattr(error, "strerror", None) or str(error).splitlines()[0].rpartition("; ")[2].partition(" [Op:")[0]
+        raise UserError(f"{path}: cannot be written: {reason}. What was written before is kept.") from error
 
 
 @contextlib.contextmanager

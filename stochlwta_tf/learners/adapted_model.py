@@ -60,8 +60,11 @@ class AdaptedModel:
     def _inputs(self, argument, x):
         shape = self.learner.network.input_shape[1:]
         x = tf.cast(tf.convert_to_tensor(np.asarray(x)), self.learner.network.trainable_variables[0].dtype)
-        if len(x.shape) != len(shape) + 1 or tuple(x.shape[1:]) != tuple(shape):
-            raise ValueError(f"`{argument}` must have the shape [examples, {', '.join(map(str, shape))}]. Received: shape={tuple(x.shape)}")
+        if len(x.shape) != len(shape) + 1 or tuple(x.shape[1:]) != tuple(shape) or not x.shape[0]:
+            raise ValueError(
+                f"`{argument}` must have the shape [examples, {', '.join(map(str, shape))}], with at least one example. "
+                f"Received: shape={tuple(x.shape)}"
+            )
         return x
 
     def _targets(self, y):
@@ -69,9 +72,10 @@ class AdaptedModel:
         examples = self.support_x.shape[0]
         if self.learner.likelihood.score_name == "accuracy":
             if y.shape != (examples,) or y.dtype.kind not in "iu" or y.min() < 0 or y.max() >= outputs:
+                values = f", values from {y.min()} to {y.max()}" if y.size and y.dtype.kind in "iuf" else ""
                 raise ValueError(
                     f"`support_y` must hold {examples} integer labels from 0 to {outputs - 1}, one for each support input. "
-                    f"Received: shape={y.shape}, dtype={y.dtype}, values from {y.min()} to {y.max()}"
+                    f"Received: shape={y.shape}, dtype={y.dtype}{values}"
                 )
             return tf.convert_to_tensor(y, tf.int32)
         if y.shape != (examples, outputs):

@@ -34,6 +34,7 @@ class MetaLearner(keras.Model):
         saturation: Bound at which the published code clips probabilities in its cross-entropy; none by default.
         average: What prediction averages over draws: `"logits"` (eq. 11) or `"probabilities"`.
         inner_lr: Learning rate of the inner steps.
+        inner_clip_norm: Largest global norm of an inner step's gradient; longer ones are scaled down to it. None by default.
         inner_steps: Number of inner steps in training.
         test_inner_steps: Number in evaluation and prediction; as in training by default.
         inner_loss: Whether the inner loss is the `"sum"` over the examples or their `"mean"`; the learning rate belongs to one of the two.
@@ -66,6 +67,7 @@ class MetaLearner(keras.Model):
         saturation: Annotated[float, Field(gt=0, lt=0.5)] | None = None,
         average: Literal["logits", "probabilities"] = "logits",
         inner_lr: Annotated[float, Field(gt=0)] = 0.01,
+        inner_clip_norm: Annotated[float, Field(gt=0)] | None = None,
         inner_steps: Annotated[int, Field(ge=0)] = 5,
         test_inner_steps: Annotated[int, Field(ge=0)] | None = None,
         inner_loss: Literal["sum", "mean"] = "mean",
@@ -80,6 +82,7 @@ class MetaLearner(keras.Model):
             raise ValueError(f"The network has no trainable weights; build it before it is wrapped. Received: network={network}")
         self.network = network
         self.inner_lr = inner_lr
+        self.inner_clip_norm = inner_clip_norm
         self.inner_steps = inner_steps
         self.test_inner_steps = test_inner_steps
         self.inner_loss = inner_loss
@@ -96,6 +99,7 @@ class MetaLearner(keras.Model):
             "saturation": saturation,
             "average": average,
             "inner_lr": inner_lr,
+            "inner_clip_norm": inner_clip_norm,
             "inner_steps": inner_steps,
             "test_inner_steps": test_inner_steps,
             "inner_loss": inner_loss,
@@ -140,6 +144,10 @@ class MetaLearner(keras.Model):
 
     def descend(self, weights, gradients, rate):
         """One step of gradient descent on the network's weights, inside their constraints."""
+        if self.inner_clip_norm is not None:
+            # As tf.clip_by_global_norm, by operations that tf.vectorized_map knows.
+            norm = tf.sqrt(tf.add_n([tf.reduce_sum(tf.square(g)) for g in gradients]))
+            rate = rate * self.inner_clip_norm / tf.maximum(norm, self.inner_clip_norm)
         stepped = [w - rate * g for w, g in zip(weights, gradients)]
         return [w if v.constraint is None else v.constraint(w) for v, w in zip(self.network.trainable_variables, stepped)]
 
@@ -232,8 +240,7 @@ class MetaLearner(keras.Model):
         finite = tf.reduce_all([tf.reduce_all(tf.math.is_finite(t)) for t in (*gradient, loss)])
         with tf.control_dependencies([tf.debugging.Assert(finite, ["The loss or the meta-gradient is not finite."])]):
             replicas = tf.distribute.get_strategy().num_replicas_in_sync  # Keras optimizers sum over replicas
-            gradient = [tf.identity(g) / replicas for g in gradient]
-        self.optimizer.apply(gradient, self.trainable_variables)
+            self.optimizer.apply([g / replicas for g in gradient], self.trainable_variables)
         self._loss_metric.update_state(loss)
         self._support_score_metric.update_state(score)
         return {m.name: m.result() for m in (self._loss_metric, self._support_score_metric)}

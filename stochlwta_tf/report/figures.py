@@ -33,7 +33,9 @@ def predictions(path, support, queries, draws, mean, band, noise_std):
             lines[0].set_label(f"{len(draws[i])} draws")
             axes.plot(x, mean[i], color=_MODEL, linewidth=2.0, label="mean")
             axes.plot(x, truth, color=_TRUTH, linewidth=1.2, linestyle=(0, (4, 2)), label="truth")
-            axes.plot(support[0][i], support[1][i], "o", color=_TRUTH, markersize=5, markeredgecolor="white", label="support points", zorder=5)
+            axes.plot(
+                support[0][i], support[1][i], "o", color=_TRUTH, markersize=5, markeredgecolor="white", label="support points", zorder=5
+            )
             axes.set_title(f"task {i}: MSE {np.mean(np.square(mean[i] - truth)):.2f}", fontsize=9, loc="left")
             axes.set_axisbelow(True)
             axes.grid(color=_GRID, linewidth=0.6)

@@ -6,7 +6,15 @@ from typing import NamedTuple
 
 import yaml
 
-METHODS = {"stochlwta": "StochLWTA-ML", "reptile": "Reptile", "maml": "MAML", "fomaml": "FOMAML", "abml": "ABML", "bmaml": "BMAML", "platipus": "PLATIPUS"}
+METHODS = {
+    "stochlwta": "StochLWTA-ML",
+    "reptile": "Reptile",
+    "maml": "MAML",
+    "fomaml": "FOMAML",
+    "abml": "ABML",
+    "bmaml": "BMAML",
+    "platipus": "PLATIPUS",
+}
 _PAPERS_OWN = {"name": "dense_lwta", "activation": "stochastic_lwta", "weights": "gaussian", "competitors": 2}
 
 

@@ -1,0 +1,44 @@
+"""What all tests share."""
+
+import os
+
+os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
+
+import keras  # noqa: E402
+import pytest  # noqa: E402
+import tensorflow as tf  # noqa: E402
+
+from stochlwta_tf import random  # noqa: E402
+
+
+@pytest.fixture
+def float64():
+    """Keras in double precision."""
+    floatx, policy = keras.config.floatx(), keras.config.dtype_policy()
+    keras.config.set_floatx("float64")
+    keras.config.set_dtype_policy("float64")
+    yield
+    keras.config.set_floatx(floatx)
+    keras.config.set_dtype_policy(policy)
+
+
+@pytest.fixture
+def inject_noise(monkeypatch):
+    """`inject_noise(array, ...)`: the arrays that `random.normal` and `random.uniform` (so `random.gumbel`) return next, in this order.
+
+    Returns the list of those that are left.  It reaches eager calls only: a compiled function draws when it is traced.
+    """
+    queue = []
+
+    def draw(key, shape):
+        noise = queue.pop(0)
+        assert tuple(noise.shape) == tuple(map(int, shape)), "the recorded noise has another shape than the noise asked for"
+        return tf.convert_to_tensor(noise)
+
+    def inject(*arrays):
+        queue[:] = arrays
+        return queue
+
+    monkeypatch.setattr(random, "normal", draw)
+    monkeypatch.setattr(random, "uniform", draw)
+    return inject
