@@ -3,18 +3,14 @@
 Importing the package registers its classes with Keras, so that `keras.saving.load_model` reads every model that it saved.
 """
 
-import os
-
-os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "2")  # errors of TensorFlow's runtime, without the notes that it starts with
-
-import keras  # noqa: E402
+import keras
 
 if keras.backend.backend() != "tensorflow":
     raise ImportError(
         f"stochlwta_tf runs on Keras's TensorFlow backend: set KERAS_BACKEND=tensorflow. Received: {keras.backend.backend()!r}"
     )
 
-from stochlwta_tf import layers, learners, networks, objectives, random, tasks  # noqa: E402
+from stochlwta_tf import layers, learners, networks, objectives, random, tasks
 
 __version__ = "0.1.0"
 __all__ = ["layers", "learners", "networks", "objectives", "random", "tasks"]

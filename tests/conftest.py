@@ -4,11 +4,11 @@ import os
 
 os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
 
-import keras  # noqa: E402
-import pytest  # noqa: E402
-import tensorflow as tf  # noqa: E402
+import keras
+import pytest
+import tensorflow as tf
 
-from stochlwta_tf import random  # noqa: E402
+from stochlwta_tf import random
 
 
 @pytest.fixture

@@ -154,7 +154,7 @@ def test_eager_xla_and_vectorized_map_agree():
                 return layer(x)  # noqa: B023
 
         expected = np.stack([call(row) for row in x])
-        mapped = tf.function(lambda x: tf.vectorized_map(call, x, fallback_to_while_loop=False), jit_compile=True)  # noqa: B023
+        mapped = tf.function(lambda x: tf.vectorized_map(call, x, fallback_to_while_loop=False), jit_compile=True)
         np.testing.assert_allclose(mapped(x), expected, atol=1e-5)
 
 

@@ -146,7 +146,8 @@ def test_classifier(inject_noise, prefix, shape_and_options):
     assert left == [] and network.losses == []
     assert_close(tf.nn.softmax(logits), VECTORS[f"{prefix}/train/probs"])
     assert_close(nll, VECTORS[f"{prefix}/train/cross_entropy_per_example"])
-    gradients = dict(zip((v.path for v in network.trainable_variables), tape.gradient(loss, [v.value for v in network.trainable_variables])))
+    gradients = tape.gradient(loss, [v.value for v in network.trainable_variables])
+    gradients = {v.path: g for v, g in zip(network.trainable_variables, gradients)}
     expected = recorded(f"{prefix}/train/grad/")
     assert len(expected) == len(gradients)
     for name, value in expected.items():

@@ -27,7 +27,7 @@ class BatchNormalization(keras.layers.Layer):
 
     - The moments are ordinary operations.  Those of `keras.layers.BatchNormalization` stop the gradient of the mean, which leaves first
       derivatives right and second ones, so MAML's meta-gradient, wrong by tens of per cent.
-    - The statistics are always those of one batch: of the batch at hand (and they are kept), or, within `stored_statistics()`, the ones kept
+    - The statistics are always those of one batch: of the batch at hand (which are kept) or, within `stored_statistics()`, those kept
       last.  So a learner normalises the query by itself (transductive) or by the support set, and the `training` argument, which decides
       temperatures and KL terms elsewhere, has no meaning here.
 

@@ -45,7 +45,9 @@ class AdaptedModel:
         support_y = self._targets(np.asarray(support_y))
         self._key = random.key_from_seed(seed)
         psi, state = learner.current_values()
-        adapt = learner.compiled_function("adapt_to", lambda: tf.function(learner.adapt, jit_compile=learner.task_runner.xla, autograph=False))
+        adapt = learner.compiled_function(
+            "adapt_to", lambda: tf.function(learner.adapt, jit_compile=learner.task_runner.xla, autograph=False)
+        )
         self.adapted, self.state = adapt(psi, state, self.support_x, support_y, self._key)
 
     def predict(self, query_x):

@@ -90,9 +90,7 @@ class MetaLearner(keras.Model):
         self.batch_statistics = batch_statistics
         self.runner = runner
         self.parallel_tasks = parallel_tasks
-        self.likelihood = (
-            objectives.Gaussian(noise_std) if likelihood == "gaussian" else objectives.Categorical(average, saturation)
-        )
+        self.likelihood = objectives.Gaussian(noise_std) if likelihood == "gaussian" else objectives.Categorical(average, saturation)
         self._config = {
             "likelihood": likelihood,
             "noise_std": noise_std,
@@ -298,7 +296,9 @@ class MetaLearner(keras.Model):
                 terms = [(name, tf.reduce_all(tf.math.is_finite(value))) for name, value in self._terms]
             finally:
                 self._terms = None
-            terms += [(f"meta-gradient of {v.path}", tf.reduce_all(tf.math.is_finite(g))) for v, g in zip(self.trainable_variables, gradient)]
+            terms += [
+                (f"meta-gradient of {v.path}", tf.reduce_all(tf.math.is_finite(g))) for v, g in zip(self.trainable_variables, gradient)
+            ]
             for name, finite in terms:
                 if not finite:
                     return f"task {i}, {name}"

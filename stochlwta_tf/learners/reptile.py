@@ -55,7 +55,8 @@ class Reptile(MetaLearner):
 
     def inner_steps_from(self, psi, state, x, y, key, steps, minibatch=None):
         """k inner steps: adapted weights, state, and the last step's loss and score."""
-        indices = None if minibatch is None else minibatches(key, x.shape[0], minibatch, steps)
+        # XLA compiles the body of a loop of no steps too, which could not read an empty table of indices.
+        indices = minibatches(key, x.shape[0], minibatch, steps) if minibatch and steps else None
         zero = tf.zeros([], psi[0].dtype)
 
         def step(i, weights, state, squares, *_):
