@@ -380,3 +380,24 @@ def test_an_explanation_names_the_term():
     learner.network.get_layer("output").mean.assign(np.full((4, WAY), 1e20))  # its square overflows, the outputs do not
     assert learner.explain_failure(tasks) == "task 0, inner step 0: KL of output"
     assert learner.explain_failure(Task(*(t[:0] for t in tasks))) == "the batch as a whole (no single term of a task alone)"
+
+
+def test_losses_of_a_subclassed_network_and_of_a_shared_layer_count_once():
+    class Penalised(keras.Model):
+        def __init__(self):
+            super().__init__()
+            self.dense = keras.layers.Dense(2, activity_regularizer="l2")
+            self.again = keras.Sequential([self.dense])
+
+        def call(self, x):
+            self.add_loss(tf.constant(3.0))
+            return self.again(self.dense(x))
+
+    network = Penalised()
+    x = tf.ones([1, 2])
+    network(x)
+    weights = [tf.convert_to_tensor(v) for v in network.trainable_variables]
+    _, _, losses = functional_call(network, weights, [], x, training=True)
+    network(x, training=True)
+    np.testing.assert_allclose(sum(float(v) for v in losses.values()), float(sum(network.losses)), rtol=1e-6)
+    assert float(losses[network.name]) == 3.0

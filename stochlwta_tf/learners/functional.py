@@ -43,8 +43,19 @@ def functional_call(network, weights, state, x, training):
     values = [*zip(network.trainable_variables, weights), *zip(network.non_trainable_variables, state)]
     with keras.StatelessScope(values, collect_losses=True) as scope:
         outputs = network(x, training=training)
-        losses = {layer.name: tf.add_n(layer.losses) for layer in network.layers if layer.losses} if training else {}
+        losses = _named_losses(network) if training else {}
     return outputs, [scope.get_current_value(v) for v in network.non_trainable_variables], losses
+
+
+def _named_losses(network):
+    """Every loss of the network once, summed under the name of the layer that it came by."""
+    left = {id(loss): loss for loss in network.losses}
+    losses = {}
+    for layer in (*network.layers, network):
+        own = [left.pop(id(loss)) for loss in layer.losses if id(loss) in left]
+        if own:
+            losses[layer.name] = tf.add_n(own)
+    return losses
 
 
 def with_noise_key(network, state, key):

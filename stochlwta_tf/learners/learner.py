@@ -141,12 +141,14 @@ class MetaLearner(keras.Model):
         return tf.add_n(list(terms.values()))
 
     def descend(self, weights, gradients, rate):
-        """One step of gradient descent on the network's weights, inside their constraints."""
+        """One step of gradient descent on the network's weights, inside their constraints; `rate` is a number, or one tensor a weight."""
         if self.inner_clip_norm is not None:
             # As tf.clip_by_global_norm, by operations that tf.vectorized_map knows.
             norm = tf.sqrt(tf.add_n([tf.reduce_sum(tf.square(g)) for g in gradients]))
-            rate = rate * self.inner_clip_norm / tf.maximum(norm, self.inner_clip_norm)
-        stepped = [w - rate * g for w, g in zip(weights, gradients)]
+            scale = self.inner_clip_norm / tf.maximum(norm, self.inner_clip_norm)
+            gradients = [scale * g for g in gradients]
+        rates = rate if isinstance(rate, list) else [rate] * len(weights)
+        stepped = [w - r * g for w, r, g in zip(weights, rates, gradients)]
         return [w if v.constraint is None else v.constraint(w) for v, w in zip(self.network.trainable_variables, stepped)]
 
     @property

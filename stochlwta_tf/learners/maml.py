@@ -1,0 +1,122 @@
+"""MAML, and its first-order approximation FOMAML."""
+
+from typing import Annotated, Literal
+
+import keras
+import tensorflow as tf
+from pydantic import Field
+
+from stochlwta_tf import random
+from stochlwta_tf.learners.functional import Stream
+from stochlwta_tf.learners.learner import MetaLearner
+
+
+@keras.saving.register_keras_serializable(package="stochlwta_tf")
+class MAML(MetaLearner):
+    """Meta-learns initial weights from which a few gradient steps do well on queries.
+
+    Finn, Abbeel & Levine, *Model-Agnostic Meta-Learning for Fast Adaptation of Deep Networks* (ICML 2017):
+
+        w_0 = psi,    w_{i+1} = w_i − eta ∇ nll(support; w_i),    psi ← psi − outer step on ∇_psi mean over tasks of nll(query; w_k)
+
+    with nll the mean negative log-likelihood of the examples (plus the KL terms of the network's layers, where they have a weight).  The
+    meta-gradient goes through the inner steps; with `order=1` (FOMAML) the inner gradients count as constants, so that it is the gradient
+    of the query's loss at w_k.
+
+    Args:
+        network: A built `keras.Model`.
+        order: 2, or 1 for FOMAML.
+        learn_inner_rates: Whether eta is learned too, one rate for each weight (Li et al., *Meta-SGD*, 2017).
+        multi_step_loss: Whether the meta-loss is the mean of the query's losses after each inner step (Antoniou et al., *How to train your
+            MAML*, 2019), rather than the loss after the last.
+        **kwargs: Arguments of `MetaLearner`.
+
+    Example:
+
+    >>> learner = MAML(networks.conv4((28, 28, 1), 5), inner_lr=0.4)
+    >>> learner.compile(keras.optimizers.Adam(0.001))
+    >>> learner.fit(Omniglot("train", batch=16, seed=0).dataset(), steps_per_epoch=5000)
+    """
+
+    train_score = "query"
+
+    def __init__(
+        self,
+        network,
+        *,
+        order: Annotated[int, Field(ge=1, le=2)] = 2,
+        learn_inner_rates: bool = False,
+        multi_step_loss: bool = False,
+        inner_loss: Literal["sum", "mean"] = "mean",
+        **kwargs,
+    ):
+        super().__init__(network, inner_loss=inner_loss, **kwargs)
+        if order not in (1, 2):
+            raise ValueError(f"`order` must be 1 or 2. Received: order={order!r}")
+        self.order = order
+        self.learn_inner_rates = learn_inner_rates
+        self.multi_step_loss = multi_step_loss
+        if learn_inner_rates:
+            start = keras.initializers.Constant(self.inner_lr)
+            self.inner_rates = [self.add_weight(shape=v.shape, initializer=start, name=f"rate_{v.name}") for v in network.trainable_variables]
+
+    def _split(self, psi):
+        """The network's initial weights and the inner rates, from the values of the trainable variables."""
+        if not self.learn_inner_rates:
+            return list(psi), self.inner_lr
+        values = {id(v): value for v, value in zip(self.trainable_variables, psi)}
+        return [values[id(v)] for v in self.network.trainable_variables], [values[id(v)] for v in self.inner_rates]
+
+    def inner_step(self, i, weights, state, rates, x, y, key):
+        """Step number `i` on a support set: new weights and state."""
+        with tf.GradientTape() as tape:
+            tape.watch(weights)
+            outputs, state, losses = self.call_network(weights, state, x, random.fold_in(key, i, Stream.INNER_STEP), training=True)
+            loss = self.objective(y, outputs, losses, self.inner_loss, f"inner step {i}")
+        gradients = tape.gradient(loss, weights, unconnected_gradients="zero")
+        if self.order == 1:
+            gradients = [tf.stop_gradient(g) for g in gradients]
+        return self.descend(weights, gradients, rates), state
+
+    def adapt(self, psi, state, support_x, support_y, key):
+        weights, rates = self._split(psi)
+
+        def step(i, weights, state):
+            return i + 1, *self.inner_step(i, weights, state, rates, support_x, support_y, key)
+
+        steps = self.steps_at_test
+        start = (tf.constant(0), weights, list(state))
+        return tf.while_loop(lambda i, *_: i < steps, step, start, maximum_iterations=steps)[1:]
+
+    def query_loss(self, i, weights, state, task):
+        """The loss of the queries after `i` inner steps, and the score."""
+        key = random.fold_in(task.key, i, Stream.META_LOSS)
+        outputs, _, losses = self.call_on_query(weights, state, task.support_x, task.query_x, key, training=True)
+        loss = self.objective(task.query_y, outputs, losses, "mean", f"meta-loss after {i} steps")
+        return loss, self.likelihood.score(task.query_y, self.likelihood.predictive(outputs[None]))
+
+    def task_update(self, psi, state, task):
+        psi = list(psi)
+        with tf.GradientTape() as tape:
+            tape.watch(psi)
+            weights, rates = self._split(psi)
+            losses = []
+            for i in range(self.inner_steps):  # unrolled: XLA has no gradient of a loop of tf.vectorized_map
+                weights, state = self.inner_step(i, weights, state, rates, task.support_x, task.support_y, task.key)
+                if self.multi_step_loss and i + 1 < self.inner_steps:
+                    losses.append(self.query_loss(i + 1, weights, state, task)[0])
+            loss, score = self.query_loss(self.inner_steps, weights, state, task)
+            loss = tf.add_n([*losses, loss]) / (len(losses) + 1)
+        return tape.gradient(loss, psi, unconnected_gradients="zero"), (loss, score)
+
+    def get_config(self):
+        config = {"order": self.order, "learn_inner_rates": self.learn_inner_rates, "multi_step_loss": self.multi_step_loss}
+        return {**super().get_config(), **config}
+
+
+@keras.saving.register_keras_serializable(package="stochlwta_tf")
+class FOMAML(MAML):
+    """First-order MAML: `MAML` with `order=1`, by a name of its own."""
+
+    def __init__(self, network, *, order: Annotated[int, Field(ge=1, le=1)] = 1, **kwargs):
+        super().__init__(network, order=order, **kwargs)

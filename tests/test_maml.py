@@ -1,0 +1,127 @@
+"""MAML and FOMAML against finite differences and hand-written gradients."""
+
+import keras
+import numpy as np
+import pytest
+import tensorflow as tf
+
+from stochlwta_tf import networks
+from stochlwta_tf.learners import FOMAML, MAML
+from stochlwta_tf.tasks import Sinusoid, Task
+
+LWTA = {"activation": "stochastic_lwta", "winners_kl_weight": 0.1}
+
+
+def image_tasks(dtype="float64", count=2, way=3, size=8):
+    rng = np.random.default_rng(0)
+
+    def examples(n):
+        x = tf.constant(rng.random((count, n * way, size, size, 1)), dtype)
+        return x, tf.constant(np.tile(np.repeat(np.arange(way), n), (count, 1)), tf.int32)
+
+    return Task(*examples(1), *examples(2), tf.constant(rng.integers(0, 2**31, (count, 2)), tf.uint32))
+
+
+def point_tasks(dtype="float32", count=4):
+    tasks = Sinusoid("train", batch=count, seed=3, points=4, train_queries=5).sample(0)
+    return Task(*(tf.cast(t, dtype) for t in tasks[:4]), tasks.key)
+
+
+def finite_difference_error(learner, tasks, directions=2, step=1e-6):
+    """The largest relative error of the meta-gradient along random directions."""
+    rng = np.random.default_rng(1)
+    variables = learner.trainable_variables
+    start = [v.numpy() for v in variables]
+    gradient = [g.numpy() for g in learner.meta_gradient(tasks)[0]]
+    errors = []
+    for _ in range(directions):
+        direction = [rng.normal(size=v.shape) for v in start]
+        losses = []
+        for sign in (1, -1):
+            for variable, value, d in zip(variables, start, direction):
+                variable.assign(value + sign * step * d)
+            losses.append(float(learner.meta_gradient(tasks)[1][0]))
+        for variable, value in zip(variables, start):
+            variable.assign(value)
+        slope = (losses[0] - losses[1]) / (2 * step)
+        expected = sum((g * d).sum() for g, d in zip(gradient, direction))
+        errors.append(abs(slope - expected) / abs(expected))
+    return max(errors)
+
+
+@pytest.mark.parametrize("options", [{}, {"learn_inner_rates": True, "multi_step_loss": True}, {"inner_clip_norm": 0.1}])
+@pytest.mark.parametrize("steps", [1, 3])
+def test_meta_gradient_is_that_of_finite_differences(float64, steps, options):
+    keras.utils.set_random_seed(0)
+    network = networks.mlp((1,), 1, units=(6,), **LWTA)
+    learner = MAML(network, likelihood="gaussian", inner_lr=0.05, inner_steps=steps, runner="loop", **options)
+    assert finite_difference_error(learner, point_tasks("float64")) < 1e-5
+
+
+@pytest.mark.parametrize("batch_statistics", ["transductive", "support"])
+def test_meta_gradient_through_convolutions_and_batch_normalization(float64, batch_statistics):
+    keras.utils.set_random_seed(0)
+    network = networks.conv4((8, 8, 1), 3, filters=4, activation="tanh")
+    learner = MAML(network, inner_lr=0.1, inner_steps=3, batch_statistics=batch_statistics)
+    assert finite_difference_error(learner, image_tasks()) < 1e-5
+
+
+def test_first_order_is_the_gradient_at_the_adapted_weights():
+    keras.utils.set_random_seed(0)
+    network = networks.mlp((1,), 1, units=(6,), activation="tanh")
+    settings = {"likelihood": "gaussian", "inner_lr": 0.05, "inner_steps": 3}
+    tasks = point_tasks()
+
+    def loss(weights, x, y):
+        h = x
+        h = tf.tanh(h @ weights[0] + weights[1]) @ weights[2] + weights[3]
+        return tf.reduce_mean(0.5 * tf.square(y - h)) + 0.5 * np.log(2 * np.pi)
+
+    expected = [np.zeros(v.shape) for v in network.trainable_variables]
+    for i in range(4):
+        weights = [tf.convert_to_tensor(v) for v in network.trainable_variables]
+        for _ in range(3):
+            with tf.GradientTape() as tape:
+                tape.watch(weights)
+                value = loss(weights, tasks.support_x[i], tasks.support_y[i])
+            weights = [w - 0.05 * g for w, g in zip(weights, tape.gradient(value, weights))]
+        with tf.GradientTape() as tape:
+            tape.watch(weights)
+            value = loss(weights, tasks.query_x[i], tasks.query_y[i])
+        expected = [e + g.numpy() / 4 for e, g in zip(expected, tape.gradient(value, weights))]
+
+    first = FOMAML(network, **settings).meta_gradient(tasks)[0]
+    second = MAML(network, **settings).meta_gradient(tasks)[0]
+    for e, g in zip(expected, first):
+        np.testing.assert_allclose(g, e, rtol=1e-4, atol=1e-6)
+    assert max(float(tf.reduce_max(tf.abs(a - b))) for a, b in zip(first, second)) > 1e-2
+
+
+def test_a_batch_is_its_tasks_one_at_a_time():
+    keras.utils.set_random_seed(0)
+    learner = MAML(networks.mlp((1,), 1, units=(6,), **LWTA), likelihood="gaussian", inner_steps=2, draws=2)
+    tasks = point_tasks()
+    together = learner.predict_tasks(tasks)
+    gradient = learner.meta_gradient(tasks)[0]
+    alone = [Task(*(t[i : i + 1] for t in tasks)) for i in range(4)]
+    np.testing.assert_allclose(together, tf.concat([learner.predict_tasks(t) for t in alone], 0), atol=1e-5)
+    each = [learner.meta_gradient(t)[0] for t in alone]
+    for mean, parts in zip(gradient, zip(*each)):
+        np.testing.assert_allclose(mean, sum(parts) / 4, atol=1e-5)
+
+
+def test_training_saving_and_loading(tmp_path):
+    keras.utils.set_random_seed(0)
+    learner = MAML(networks.mlp((1,), 1, units=(40, 40), activation="relu"), likelihood="gaussian", inner_steps=1, learn_inner_rates=True)
+    learner.compile(keras.optimizers.Adam(0.01))
+    history = learner.fit(Sinusoid("train", batch=25, seed=0).dataset(), steps_per_epoch=100, epochs=2, verbose=0, shuffle=False).history
+    assert history["query_mse"][1] < history["query_mse"][0]
+    learner.save(tmp_path / "model.keras")
+    loaded = keras.saving.load_model(tmp_path / "model.keras")
+    np.testing.assert_array_equal(loaded.predict_tasks(point_tasks()), learner.predict_tasks(point_tasks()))
+    assert len(loaded.trainable_variables) == 12
+
+
+def test_impossible_order():
+    with pytest.raises(ValueError, match="Received: order=3"):
+        MAML(networks.mlp((1,), 1), order=3)
