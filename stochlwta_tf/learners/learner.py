@@ -13,6 +13,12 @@ from stochlwta_tf.learners.functional import Stream, functional_call, with_noise
 from stochlwta_tf.learners.task_runner import TaskRunner
 from stochlwta_tf.tasks.task import Task
 
+# The arguments of `MetaLearner` that are its attributes, for `get_config`.
+_OPTIONS = (
+    *("noise_std", "saturation", "average", "inner_lr", "inner_clip_norm", "inner_steps", "test_inner_steps", "inner_loss", "draws"),
+    *("batch_statistics", "runner", "parallel_tasks"),
+)
+
 
 class MetaLearner(keras.Model):
     """A network together with a way to adapt it to a task and to learn from many.
@@ -90,25 +96,13 @@ class MetaLearner(keras.Model):
         self.batch_statistics = batch_statistics
         self.runner = runner
         self.parallel_tasks = parallel_tasks
+        self.noise_std = noise_std
+        self.saturation = saturation
+        self.average = average
         self.likelihood = objectives.Gaussian(noise_std) if likelihood == "gaussian" else objectives.Categorical(average, saturation)
-        self._config = {
-            "likelihood": likelihood,
-            "noise_std": noise_std,
-            "saturation": saturation,
-            "average": average,
-            "inner_lr": inner_lr,
-            "inner_clip_norm": inner_clip_norm,
-            "inner_steps": inner_steps,
-            "test_inner_steps": test_inner_steps,
-            "inner_loss": inner_loss,
-            "draws": draws,
-            "batch_statistics": batch_statistics,
-            "runner": runner,
-            "parallel_tasks": parallel_tasks,
-        }
         self._loss_metric = keras.metrics.Mean("loss")
         self._score_metric = keras.metrics.Mean(self.likelihood.score_name)
-        self._support_score_metric = keras.metrics.Mean(f"{self.train_score}_{self.likelihood.score_name}")
+        self._train_score_metric = keras.metrics.Mean(f"{self.train_score}_{self.likelihood.score_name}")
         self.task_runner = TaskRunner.for_network(network, runner, parallel_tasks)
         self._compiled_functions = {}
         self._terms = None
@@ -242,8 +236,8 @@ class MetaLearner(keras.Model):
             replicas = tf.distribute.get_strategy().num_replicas_in_sync  # Keras optimizers sum over replicas
             self.optimizer.apply([g / replicas for g in gradient], self.trainable_variables)
         self._loss_metric.update_state(loss)
-        self._support_score_metric.update_state(score)
-        return {m.name: m.result() for m in (self._loss_metric, self._support_score_metric)}
+        self._train_score_metric.update_state(score)
+        return {m.name: m.result() for m in (self._loss_metric, self._train_score_metric)}
 
     def test_step(self, data):
         evaluate = self.compiled_function("evaluate", lambda: self.task_runner.map(self.task_evaluate))
@@ -275,7 +269,7 @@ class MetaLearner(keras.Model):
 
     @property
     def metrics(self):
-        return [self._loss_metric, self._score_metric, self._support_score_metric]
+        return [self._loss_metric, self._score_metric, self._train_score_metric]
 
     def call(self, x, training=False):
         """The network before any adaptation."""
@@ -307,7 +301,9 @@ class MetaLearner(keras.Model):
         return "the batch as a whole (no single term of a task alone)"
 
     def get_config(self):
-        return {**super().get_config(), "network": keras.saving.serialize_keras_object(self.network), **self._config}
+        config = {name: getattr(self, name) for name in _OPTIONS}
+        config["likelihood"] = "gaussian" if isinstance(self.likelihood, objectives.Gaussian) else "categorical"
+        return {**super().get_config(), "network": keras.saving.serialize_keras_object(self.network), **config}
 
     @classmethod
     def from_config(cls, config):

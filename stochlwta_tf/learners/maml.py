@@ -58,7 +58,8 @@ class MAML(MetaLearner):
         self.multi_step_loss = multi_step_loss
         if learn_inner_rates:
             start = keras.initializers.Constant(self.inner_lr)
-            self.inner_rates = [self.add_weight(shape=v.shape, initializer=start, name=f"rate_{v.name}") for v in network.trainable_variables]
+            weights = network.trainable_variables
+            self.inner_rates = [self.add_weight(shape=v.shape, initializer=start, name=f"rate_{v.name}") for v in weights]
 
     def _split(self, psi):
         """The network's initial weights and the inner rates, from the values of the trainable variables."""
