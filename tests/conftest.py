@@ -9,6 +9,10 @@ import pytest
 import tensorflow as tf
 
 from stochlwta_tf import random
+from stochlwta_tf.experiment import build
+
+# XLA reads its flags once in a process: a run inside a test then has the bits of one in a process of its own.
+os.environ.setdefault("XLA_FLAGS", build.XLA_FLAGS)
 
 
 @pytest.fixture

@@ -7,7 +7,7 @@ from stochlwta_tf.errors import ConfigurationError
 
 # On a CPU the shards of a batch run side by side, so XLA's own threads are in their way; and 512-bit registers, which LLVM avoids unless
 # told otherwise, suit the elementwise noise. Together 1.2 to 1.4 times as fast. XLA ignores the width where there are no such registers.
-_XLA_FLAGS = "--xla_cpu_multi_thread_eigen=false --xla_cpu_prefer_vector_width=512"
+XLA_FLAGS = "--xla_cpu_multi_thread_eigen=false --xla_cpu_prefer_vector_width=512"
 
 
 def runtime(config):
@@ -18,7 +18,7 @@ def runtime(config):
     """
     import tensorflow as tf
 
-    os.environ.setdefault("XLA_FLAGS", _XLA_FLAGS)
+    os.environ.setdefault("XLA_FLAGS", XLA_FLAGS)
     gpus = tf.config.list_physical_devices("GPU")
     if config.runtime.device == "gpu" and not gpus:
         raise ConfigurationError("runtime.device must be cpu or auto where TensorFlow finds no GPU. Received: runtime.device=gpu.")

@@ -126,6 +126,7 @@ def environment(config):
             "intra_op": tf.config.threading.get_intra_op_parallelism_threads(),
             "inter_op": tf.config.threading.get_inter_op_parallelism_threads(),
         },
+        "xla_flags": os.environ.get("XLA_FLAGS", ""),
         "seed": config.seed,
         "git": _git_revision(Path(__file__).resolve()),
     }
