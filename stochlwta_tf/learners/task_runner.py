@@ -35,10 +35,10 @@ class TaskRunner:
         self.vectorized = vectorized
         self.xla = xla
         self.parallel_tasks = parallel_tasks
-        if not vectorized:
-            # Grappler rewrites large sums to accumulate in order of arrival, so that repeats of one step differ in their last bits, and
-            # it breaks the gradient of a loop within a loop. There is no per-function switch.
-            tf.config.optimizer.set_experimental_options({"disable_meta_optimizer": True})
+        # Grappler rewrites large sums to accumulate in order of arrival, so that repeats of one step differ in their last bits, and it breaks
+        # the gradient of a loop within a loop. There is no per-function switch; and it is off for every runner, because the bits of a run
+        # must not depend on what else was made in its process.
+        tf.config.optimizer.set_experimental_options({"disable_meta_optimizer": True})
 
     @classmethod
     def for_network(cls, network, runner="auto", parallel_tasks=None):
