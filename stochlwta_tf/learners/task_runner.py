@@ -35,9 +35,9 @@ class TaskRunner:
         self.vectorized = vectorized
         self.xla = xla
         self.parallel_tasks = parallel_tasks
-        # Grappler rewrites large sums to accumulate in order of arrival, so that repeats of one step differ in their last bits, and it breaks
-        # the gradient of a loop within a loop. There is no per-function switch; and it is off for every runner, because the bits of a run
-        # must not depend on what else was made in its process.
+        # Grappler rewrites large sums to accumulate in order of arrival, so that repeats of one step differ in their last bits, and it
+        # breaks the gradient of a loop within a loop. There is no per-function switch; and it is off for every runner, because the bits
+        # of a run must not depend on what else was made in its process.
         tf.config.optimizer.set_experimental_options({"disable_meta_optimizer": True})
 
     @classmethod
