@@ -4,49 +4,13 @@ import keras
 import numpy as np
 import pytest
 import tensorflow as tf
+from small_tasks import finite_difference_error, image_tasks, point_tasks
 
 from stochlwta_tf import networks
 from stochlwta_tf.learners import FOMAML, MAML
 from stochlwta_tf.tasks import Sinusoid, Task
 
 LWTA = {"activation": "stochastic_lwta", "winners_kl_weight": 0.1}
-
-
-def image_tasks(dtype="float64", count=2, way=3, size=8):
-    rng = np.random.default_rng(0)
-
-    def examples(n):
-        x = tf.constant(rng.random((count, n * way, size, size, 1)), dtype)
-        return x, tf.constant(np.tile(np.repeat(np.arange(way), n), (count, 1)), tf.int32)
-
-    return Task(*examples(1), *examples(2), tf.constant(rng.integers(0, 2**31, (count, 2)), tf.uint32))
-
-
-def point_tasks(dtype="float32", count=4):
-    tasks = Sinusoid("train", batch=count, seed=3, points=4, train_queries=5).sample(0)
-    return Task(*(tf.cast(t, dtype) for t in tasks[:4]), tasks.key)
-
-
-def finite_difference_error(learner, tasks, directions=2, step=1e-6):
-    """The largest relative error of the meta-gradient along random directions."""
-    rng = np.random.default_rng(1)
-    variables = learner.trainable_variables
-    start = [v.numpy() for v in variables]
-    gradient = [g.numpy() for g in learner.meta_gradient(tasks)[0]]
-    errors = []
-    for _ in range(directions):
-        direction = [rng.normal(size=v.shape) for v in start]
-        losses = []
-        for sign in (1, -1):
-            for variable, value, d in zip(variables, start, direction):
-                variable.assign(value + sign * step * d)
-            losses.append(float(learner.meta_gradient(tasks)[1][0]))
-        for variable, value in zip(variables, start):
-            variable.assign(value)
-        slope = (losses[0] - losses[1]) / (2 * step)
-        expected = sum((g * d).sum() for g, d in zip(gradient, direction))
-        errors.append(abs(slope - expected) / abs(expected))
-    return max(errors)
 
 
 @pytest.mark.parametrize("options", [{}, {"learn_inner_rates": True, "multi_step_loss": True}, {"inner_clip_norm": 0.1}])

@@ -1,11 +1,34 @@
 """Meta-learners: one file a method."""
 
+from stochlwta_tf.learners.abml import ABML
 from stochlwta_tf.learners.adapted_model import AdaptedModel, Prediction
+from stochlwta_tf.learners.bmaml import BMAML
 from stochlwta_tf.learners.learner import MetaLearner
 from stochlwta_tf.learners.maml import FOMAML, MAML
+from stochlwta_tf.learners.platipus import PLATIPUS
 from stochlwta_tf.learners.reptile import Reptile
 from stochlwta_tf.learners.stochlwta import StochLWTA
 
-LEARNERS = {"stochlwta": StochLWTA, "reptile": Reptile, "maml": MAML, "fomaml": FOMAML}
+LEARNERS = {
+    "stochlwta": StochLWTA,
+    "reptile": Reptile,
+    "maml": MAML,
+    "fomaml": FOMAML,
+    "abml": ABML,
+    "bmaml": BMAML,
+    "platipus": PLATIPUS,
+}
 
-__all__ = ["LEARNERS", "FOMAML", "MAML", "AdaptedModel", "MetaLearner", "Prediction", "Reptile", "StochLWTA"]
+__all__ = [
+    "ABML",
+    "BMAML",
+    "FOMAML",
+    "LEARNERS",
+    "MAML",
+    "PLATIPUS",
+    "AdaptedModel",
+    "MetaLearner",
+    "Prediction",
+    "Reptile",
+    "StochLWTA",
+]

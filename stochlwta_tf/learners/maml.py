@@ -8,11 +8,11 @@ from pydantic import Field
 
 from stochlwta_tf import random
 from stochlwta_tf.learners.functional import Stream
-from stochlwta_tf.learners.learner import MetaLearner
+from stochlwta_tf.learners.meta_gradient import MetaGradientLearner
 
 
 @keras.saving.register_keras_serializable(package="stochlwta_tf")
-class MAML(MetaLearner):
+class MAML(MetaGradientLearner):
     """Meta-learns initial weights from which a few gradient steps do well on queries.
 
     Finn, Abbeel & Levine, *Model-Agnostic Meta-Learning for Fast Adaptation of Deep Networks* (ICML 2017):
@@ -38,8 +38,6 @@ class MAML(MetaLearner):
     >>> learner.fit(Omniglot("train", batch=16, seed=0).dataset(), steps_per_epoch=5000)
     """
 
-    train_score = "query"
-
     def __init__(
         self,
         network,
@@ -57,30 +55,23 @@ class MAML(MetaLearner):
         self.learn_inner_rates = learn_inner_rates
         self.multi_step_loss = multi_step_loss
         if learn_inner_rates:
-            start = keras.initializers.Constant(self.inner_lr)
-            weights = network.trainable_variables
-            self.inner_rates = [self.add_weight(shape=v.shape, initializer=start, name=f"rate_{v.name}") for v in weights]
+            self.inner_rates = self.add_group("rate", keras.initializers.Constant(self.inner_lr))
 
-    def _split(self, psi):
-        """The network's initial weights and the inner rates, from the values of the trainable variables."""
-        if not self.learn_inner_rates:
-            return list(psi), self.inner_lr
-        values = {id(v): value for v, value in zip(self.trainable_variables, psi)}
-        return [values[id(v)] for v in self.network.trainable_variables], [values[id(v)] for v in self.inner_rates]
+    def initial(self, psi):
+        """The network's initial weights, and the inner rates."""
+        if self.learn_inner_rates:
+            return self.values_of(psi, self.network.trainable_variables, self.inner_rates)
+        return list(psi), self.inner_lr
 
     def inner_step(self, i, weights, state, rates, x, y, key):
         """Step number `i` on a support set: new weights and state."""
-        with tf.GradientTape() as tape:
-            tape.watch(weights)
-            outputs, state, losses = self.call_network(weights, state, x, random.fold_in(key, i, Stream.INNER_STEP), training=True)
-            loss = self.objective(y, outputs, losses, self.inner_loss, f"inner step {i}")
-        gradients = tape.gradient(loss, weights, unconnected_gradients="zero")
+        gradients, state = self.inner_gradient(weights, state, x, y, random.fold_in(key, i, Stream.INNER_STEP), f"inner step {i}")
         if self.order == 1:
             gradients = [tf.stop_gradient(g) for g in gradients]
         return self.descend(weights, gradients, rates), state
 
     def adapt(self, psi, state, support_x, support_y, key):
-        weights, rates = self._split(psi)
+        weights, rates = self.initial(psi)
 
         def step(i, weights, state):
             return i + 1, *self.inner_step(i, weights, state, rates, support_x, support_y, key)
@@ -89,26 +80,17 @@ class MAML(MetaLearner):
         start = (tf.constant(0), weights, list(state))
         return tf.while_loop(lambda i, *_: i < steps, step, start, maximum_iterations=steps)[1:]
 
-    def query_loss(self, i, weights, state, task):
-        """The loss of the queries after `i` inner steps, and the score."""
-        key = random.fold_in(task.key, i, Stream.META_LOSS)
-        outputs, _, losses = self.call_on_query(weights, state, task.support_x, task.query_x, key, training=True)
-        loss = self.objective(task.query_y, outputs, losses, "mean", f"meta-loss after {i} steps")
-        return loss, self.likelihood.score(task.query_y, self.likelihood.predictive(outputs[None]))
-
-    def task_update(self, psi, state, task):
-        psi = list(psi)
-        with tf.GradientTape() as tape:
-            tape.watch(psi)
-            weights, rates = self._split(psi)
-            losses = []
-            for i in range(self.inner_steps):  # unrolled: XLA has no gradient of a loop of tf.vectorized_map
+    def meta_loss(self, psi, state, task):
+        weights, rates = self.initial(psi)
+        losses = []
+        for i in range(self.inner_steps + 1):
+            if i == self.inner_steps or (self.multi_step_loss and i):
+                key = random.fold_in(task.key, i, Stream.META_LOSS)
+                loss, outputs = self.query_loss(weights, state, task, key, "mean", f"meta-loss after {i} steps")
+                losses.append(loss)
+            if i < self.inner_steps:  # unrolled: XLA has no gradient of a loop of tf.vectorized_map
                 weights, state = self.inner_step(i, weights, state, rates, task.support_x, task.support_y, task.key)
-                if self.multi_step_loss and i + 1 < self.inner_steps:
-                    losses.append(self.query_loss(i + 1, weights, state, task)[0])
-            loss, score = self.query_loss(self.inner_steps, weights, state, task)
-            loss = tf.add_n([*losses, loss]) / (len(losses) + 1)
-        return tape.gradient(loss, psi, unconnected_gradients="zero"), (loss, score)
+        return tf.add_n(losses) / len(losses), self.query_score(task, outputs[None])
 
     def get_config(self):
         config = {"order": self.order, "learn_inner_rates": self.learn_inner_rates, "multi_step_loss": self.multi_step_loss}

@@ -1,0 +1,137 @@
+"""ABML, amortized Bayesian meta-learning."""
+
+from typing import Annotated, Literal
+
+import keras
+import tensorflow as tf
+import tensorflow_probability as tfp
+from pydantic import Field
+
+from stochlwta_tf import random
+from stochlwta_tf.learners.functional import Stream
+from stochlwta_tf.learners.meta_gradient import MetaGradientLearner, normal_kl
+
+tfd = tfp.distributions
+
+
+@keras.saving.register_keras_serializable(package="stochlwta_tf")
+class ABML(MetaGradientLearner):
+    """Meta-learns a Gaussian prior of the weights, from which a few gradient steps lead to each task's Gaussian posterior.
+
+    Ravi & Beatson, *Amortized Bayesian Meta-Learning* (ICLR 2019).  theta = {mu, sigma} is the prior p(w | theta) = N(mu, sigma²), and
+    where a task's posterior q(w; lambda) starts, lambda_0 = theta:
+
+        lambda ← lambda − eta ∇ ( E_q[nll(S)] + λ KL[q(w; lambda) || p(w | theta)] )
+        psi ← psi − outer step on ∇ mean over tasks of E_q[nll(S ∪ Q)] + λ KL[q(w; lambda_k) || p(w | theta)] − (1/M) log p(theta)
+
+    with nll a mean over examples (and λ belongs to that), and the hyperprior p(theta): mu ~ N(0, 1), 1/sigma² ~ Gamma(1, 0.01).  Gradients
+    go through the inner steps and through theta in the KL.  A prediction averages samples of w.
+
+    The network's weights, all of them, are mu; each has a rho of its own beside it, sigma = softplus(rho) + `min_std`.
+
+    Args:
+        network: A built `keras.Model`.
+        kl_weight: λ.  Inner steps are stable where eta λ / sigma² is below 2.
+        samples: Samples of w in each expectation.
+        training_tasks: M, the number of training tasks: the hyperprior enters once, not once a task.
+        rho_initial: Mean of the initial rho, whose standard deviation is 0.01.
+        min_std: Smallest sigma.
+        draws: Samples of w that a prediction averages.
+        **kwargs: Arguments of `MetaLearner`; `inner_clip_norm` bounds the gradients of mu.
+
+    Example:
+
+    >>> learner = ABML(networks.mlp((1,), 1), likelihood="gaussian")
+    >>> learner.compile(keras.optimizers.Adam(0.001))
+    >>> learner.fit(Sinusoid("train", batch=25, seed=0).dataset(), steps_per_epoch=1000)
+    """
+
+    def __init__(
+        self,
+        network,
+        *,
+        kl_weight: Annotated[float, Field(ge=0)] = 1e-4,
+        samples: Annotated[int, Field(ge=1)] = 1,
+        training_tasks: Annotated[int, Field(ge=1)] = 1_000_000,
+        rho_initial: float = -5.0,
+        min_std: Annotated[float, Field(gt=0)] = 1e-4,
+        draws: Annotated[int, Field(ge=1)] = 10,
+        average: Literal["logits", "probabilities"] = "probabilities",
+        **kwargs,
+    ):
+        super().__init__(network, draws=draws, average=average, **kwargs)
+        self.kl_weight = kl_weight
+        self.samples = samples
+        self.training_tasks = training_tasks
+        self.rho_initial = rho_initial
+        self.min_std = min_std
+        self.rho = self.add_group("rho", keras.initializers.RandomNormal(rho_initial, 0.01))
+
+    def stds(self, rho):
+        return [tf.math.softplus(r) + self.min_std for r in rho]
+
+    def sample(self, mu, rho, key):
+        """One sample of the network's weights."""
+        return [m + s * e for m, s, e in zip(mu, self.stds(rho), self.noise(key))]
+
+    def divergence(self, mu, rho, theta):
+        """λ KL[q(w; lambda) || p(w | theta)]."""
+        return self.kl_weight * normal_kl(mu, self.stds(rho), theta[0], self.stds(theta[1]))
+
+    def inner_step(self, i, mu, rho, theta, state, x, y, key):
+        """Step number `i` on a support set: new mu, rho and state."""
+        label = f"inner step {i}"
+        with tf.GradientTape() as tape:
+            tape.watch([mu, rho])
+            losses = []
+            for sample_key in tf.unstack(random.split(random.fold_in(key, i, Stream.INNER_STEP), self.samples)):
+                outputs, new_state, kl = self.call_network(self.sample(mu, rho, sample_key), state, x, sample_key, training=True)
+                losses.append(self.objective(y, outputs, kl, self.inner_loss, label))
+            loss = self.total({label: tf.add_n(losses) / self.samples, f"{label}: KL to theta": self.divergence(mu, rho, theta)})
+        mu_gradients, rho_gradients = tape.gradient(loss, [mu, rho], unconnected_gradients="zero")
+        rho = [r - self.inner_lr * g for r, g in zip(rho, rho_gradients)]
+        return self.descend(mu, mu_gradients, self.inner_lr), rho, new_state
+
+    def adapt(self, psi, state, support_x, support_y, key):
+        theta = self.values_of(psi, self.network.trainable_variables, self.rho)
+        steps = self.steps_at_test
+
+        def step(i, mu, rho, state):
+            return i + 1, *self.inner_step(i, mu, rho, theta, state, support_x, support_y, key)
+
+        start = (tf.constant(0), *theta, list(state))
+        _, mu, rho, state = tf.while_loop(lambda i, *_: i < steps, step, start, maximum_iterations=steps)
+        return [mu, rho], state
+
+    def hyperprior(self, mu, rho):
+        """log p(theta): log-densities of the means, and of the precisions."""
+        normal, gamma = tfd.Normal(tf.zeros([], mu[0].dtype), 1.0), tfd.Gamma(tf.ones([], mu[0].dtype), 0.01)
+        means = [tf.reduce_sum(normal.log_prob(m)) for m in mu]
+        return tf.add_n(means + [tf.reduce_sum(gamma.log_prob(1 / tf.square(s))) for s in self.stds(rho)])
+
+    def meta_loss(self, psi, state, task):
+        theta = mu, rho = self.values_of(psi, self.network.trainable_variables, self.rho)
+        for i in range(self.inner_steps):  # unrolled: XLA has no gradient of a loop of tf.vectorized_map
+            mu, rho, state = self.inner_step(i, mu, rho, theta, state, task.support_x, task.support_y, task.key)
+        losses, draws = [], []
+        for key in tf.unstack(random.split(task.key, self.samples, Stream.META_LOSS)):
+            loss, outputs = self.joint_loss(self.sample(mu, rho, key), state, task, key, "mean", "meta-loss")
+            losses.append(loss)
+            draws.append(outputs)
+        terms = {
+            "meta-loss": tf.add_n(losses) / self.samples,
+            "meta-loss: KL to theta": self.divergence(mu, rho, theta),
+            "meta-loss: hyperprior": -self.hyperprior(*theta) / self.training_tasks,
+        }
+        return self.total(terms), self.query_score(task, tf.stack(draws))
+
+    def predict_adapted(self, adapted, state, support_x, query_x, key):
+        def draw(draw_key):
+            weights = self.sample(*adapted, draw_key)
+            return self.call_on_query(weights, state, support_x, query_x, draw_key, training=False)[0]
+
+        return self.task_runner.map_draws(draw, random.split(key, self.draws, Stream.PREDICTION))
+
+    def get_config(self):
+        config = {name: getattr(self, name) for name in ("kl_weight", "samples", "training_tasks", "rho_initial", "min_std")}
+        return {**super().get_config(), **config}
