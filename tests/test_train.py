@@ -84,7 +84,6 @@ def test_a_run_is_not_overwritten_and_not_resumed_with_other_options(run, config
     assert run.model.stat().st_mtime_ns == before
 
 
-@pytest.mark.slow
 def test_a_killed_run_resumes_bit_for_bit(config, tmp_path):
     whole, killed = RunFolder(tmp_path / "whole"), RunFolder(tmp_path / "killed")
     options = ["--config", config, "--set", *STOCHASTIC, "evaluation.after_training=false", "training.validate_every=0", "--out"]

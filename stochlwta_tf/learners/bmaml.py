@@ -129,7 +129,9 @@ class BMAML(MetaGradientLearner):
     def map_particles(self, function, particles, key):
         """Stacks `function((particle, key of its own))`."""
         arguments = particles, random.split(key, self.particles, Stream.POSTERIOR)
-        if tf.executing_eagerly():  # so that `explain_failure` sees the terms
+        # Unrolled where tasks are vectorized: the gradient of a tf.vectorized_map within another is compiled anew in every call. And
+        # eagerly, so that `explain_failure` sees the terms.
+        if self.task_runner.vectorized or tf.executing_eagerly():
             return tf.stack([function(each) for each in zip(*map(tf.unstack, arguments))])
         return self.task_runner.map_draws(function, arguments)
 
