@@ -130,22 +130,23 @@ class GaussianLayer(keras.layers.Layer):
         return ops.cast(random.normal(self.noise.next(), shape), self.compute_dtype)
 
     def call(self, x, training=False):
+        mean, std = ops.convert_to_tensor(self.mean), self.stddev
         if not training and self.predict_with == "mean":
-            outputs = self.linear(x, ops.convert_to_tensor(self.mean))
+            outputs = self.linear(x, mean)
         elif training and self.reparameterization == "local":
-            mean = self.linear(x, ops.convert_to_tensor(self.mean))
-            variance = self.linear(ops.square(x), ops.square(self.stddev))
-            shape = [size or ops.shape(mean)[axis] for axis, size in enumerate(mean.shape)]
-            outputs = mean + ops.sqrt(variance + _LOCAL_VARIANCE_FLOOR) * self._standard_normal(shape)
+            center = self.linear(x, mean)
+            variance = self.linear(ops.square(x), ops.square(std))
+            shape = [size or ops.shape(center)[axis] for axis, size in enumerate(center.shape)]
+            outputs = center + ops.sqrt(variance + _LOCAL_VARIANCE_FLOOR) * self._standard_normal(shape)
         else:
-            kernel = self.mean + self.stddev * self._standard_normal(self.mean.shape)
+            kernel = mean + std * self._standard_normal(mean.shape)
             outputs = self.linear(x, kernel)
         if training and self.kl_weight:
             if self.kl_estimator == "sample":
                 kl = self.posterior().log_prob(kernel) - self.prior().log_prob(kernel)
             else:
                 # As tfd.kl_divergence, which takes an expm1 of every logarithm that a unit prior does not need.
-                kl = ops.sum(0.5 * (ops.square(self.stddev) + ops.square(self.mean) - 1.0) - ops.log(self.stddev))
+                kl = ops.sum(0.5 * (ops.square(std) + ops.square(mean) - 1.0) - ops.log(std))
             self.add_loss(self.kl_weight * kl)
         return outputs if self.bias is None else outputs + self.bias
 

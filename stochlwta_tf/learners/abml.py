@@ -70,10 +70,6 @@ class ABML(MetaGradientLearner):
     def stds(self, rho):
         return [tf.math.softplus(r) + self.min_std for r in rho]
 
-    def sample(self, mu, rho, key):
-        """One sample of the network's weights."""
-        return [m + s * e for m, s, e in zip(mu, self.stds(rho), self.noise(key))]
-
     def divergence(self, mu, rho, theta):
         """λ KL[q(w; lambda) || p(w | theta)]."""
         return self.kl_weight * normal_kl(mu, self.stds(rho), theta[0], self.stds(theta[1]))
@@ -85,7 +81,7 @@ class ABML(MetaGradientLearner):
             tape.watch([mu, rho])
             losses = []
             for sample_key in tf.unstack(random.split(random.fold_in(key, i, Stream.INNER_STEP), self.samples)):
-                outputs, new_state, kl = self.call_network(self.sample(mu, rho, sample_key), state, x, sample_key, training=True)
+                outputs, new_state, kl = self.call_network(self.sample(mu, self.stds(rho), sample_key), state, x, sample_key, training=True)
                 losses.append(self.objective(y, outputs, kl, self.inner_loss, label))
             loss = self.total({label: tf.add_n(losses) / self.samples, f"{label}: KL to theta": self.divergence(mu, rho, theta)})
         mu_gradients, rho_gradients = tape.gradient(loss, [mu, rho], unconnected_gradients="zero")
@@ -115,7 +111,7 @@ class ABML(MetaGradientLearner):
             mu, rho, state = self.inner_step(i, mu, rho, theta, state, task.support_x, task.support_y, task.key)
         losses, draws = [], []
         for key in tf.unstack(random.split(task.key, self.samples, Stream.META_LOSS)):
-            loss, outputs = self.joint_loss(self.sample(mu, rho, key), state, task, key, "mean", "meta-loss")
+            loss, outputs = self.joint_loss(self.sample(mu, self.stds(rho), key), state, task, key, "mean", "meta-loss")
             losses.append(loss)
             draws.append(outputs)
         terms = {
@@ -126,8 +122,10 @@ class ABML(MetaGradientLearner):
         return self.total(terms), self.query_score(task, tf.stack(draws))
 
     def predict_adapted(self, adapted, state, support_x, query_x, key):
+        mu, rho = adapted
+
         def draw(draw_key):
-            weights = self.sample(*adapted, draw_key)
+            weights = self.sample(mu, self.stds(rho), draw_key)
             return self.call_on_query(weights, state, support_x, query_x, draw_key, training=False)[0]
 
         return self.task_runner.map_draws(draw, random.split(key, self.draws, Stream.PREDICTION))

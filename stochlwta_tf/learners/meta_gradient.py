@@ -40,12 +40,11 @@ class MetaGradientLearner(MetaLearner):
         shapes = [v.shape for v in self.network.trainable_variables]
         return [tf.reshape(w, s) for w, s in zip(tf.split(vector, [math.prod(s) for s in shapes]), shapes)]
 
-    def noise(self, key):
-        """Standard normal noise for each weight of the network."""
-        variables = self.network.trainable_variables
+    def sample(self, means, stds, key):
+        """One sample of the network's weights from N(means, stds²)."""
         # One draw a weight: of a single draw for all, XLA repeats the generator in every use of every piece.
-        keys = tf.unstack(random.split(key, len(variables), Stream.POSTERIOR))
-        return [tf.cast(random.normal(k, v.shape), v.dtype) for k, v in zip(keys, variables)]
+        keys = tf.unstack(random.split(key, len(means), Stream.POSTERIOR))
+        return [m + s * tf.cast(random.normal(k, m.shape), m.dtype) for m, s, k in zip(means, stds, keys)]
 
     def inner_gradient(self, weights, state, x, y, key, label):
         """The gradient of the inner loss on a support set with respect to the weights, and the new state."""

@@ -70,10 +70,6 @@ class PLATIPUS(MetaGradientLearner):
     def stds(self, log_variances):
         return [tf.exp(0.5 * v) + self.min_std for v in log_variances]
 
-    def sample(self, means, stds, key):
-        """One sample of initial weights."""
-        return [m + s * e for m, s, e in zip(means, stds, self.noise(key))]
-
     def prior(self, psi, state, support_x, support_y, key):
         """p(theta | S): means, standard deviations."""
         mu, log_sigma2, log_gamma_p = self.values_of(psi, self.network.trainable_variables, self.log_sigma2, self.log_gamma_p)
