@@ -72,7 +72,7 @@ def test_the_ladder_leads_from_one_protocol_to_the_other(run, capsys):
     assert result["ladder"][0]["accuracy"] + sum(changes) == pytest.approx(result["ladder"][-1]["accuracy"])
     assert [row["factor"] for row in result["alone"]] == [None, "axis", "labels", "image replacement", "class replacement"]
     assert (run.path / "audit.png").read_bytes().startswith(b"\x89PNG")
-    assert "from the published code's scoring to the standard one" in capsys.readouterr().out
+    assert "from the published scoring to the standard one" in capsys.readouterr().out
 
 
 def test_the_leak_is_that_of_drawing_with_replacement():

@@ -174,14 +174,15 @@ def show(result):
     from rich.console import Console
     from rich.table import Table
 
-    titles = {"ladder": "from the published code's scoring to the standard one", "alone": "each factor alone, in the standard scoring"}
+    titles = {"ladder": "from the published scoring to the standard one", "alone": "each factor alone, in the standard scoring"}
+    print("leak: queries among their class's support images; memoriser: what knowing those by heart, and guessing otherwise, would score")
     print("{name}: {way}-way {shot}-shot, trained under {trained_under}, {tasks} tasks a row".format(**result))
     for part, title in titles.items():
         table = Table("changed", title=title, title_justify="left")
-        for column in ("accuracy % ± 95 % CI", "change", "queries among the support", "a memoriser has"):
+        for column in ("accuracy, %", "change", "leak", "memoriser"):
             table.add_column(column, justify="right")
         for row in result[part]:
-            start = {"ladder": "(as the code has it)", "alone": "(standard, one query of each class)"}[part]
+            start = {"ladder": "(as the code prints it)", "alone": "(standard, one query a class)"}[part]
             interval = f"± {row['ci95']:.1f}" if row["ci95"] is not None else f"({row['evaluations']} evaluations)"
             change = f"{row['change']:+.1f}" if "change" in row else ""
             change += f" ± {row['change_ci95']:.1f}" if "change_ci95" in row else ""

@@ -4,7 +4,23 @@ import matplotlib
 from matplotlib.figure import Figure
 
 _FULL, _REST, _INK, _GRID = "#2a6fbb", "#c9d9ec", "#444444", "#e6e6e6"
-_PUBLISHED = "as the published code"
+# What a row of each table has, by the factor that it changes.
+_LADDER = {
+    None: "as the published code prints it",
+    "running mean": "the trained network alone",
+    "axis": "each query by its best class",
+    "labels": "classes, not file numbers",
+    "image replacement": "no query is a support image",
+    "class replacement": "no class twice in a task",
+    "queries": "more queries: standard",
+}
+_ALONE = {
+    None: "standard, one query a class",
+    "axis": "each class by its best query",
+    "labels": "file numbers as classes",
+    "image replacement": "queries may be support images",
+    "class replacement": "classes may come twice",
+}
 
 
 def draw(path, result):
@@ -14,13 +30,13 @@ def draw(path, result):
         path: The PNG file to write.
         result: What `experiment/audit.py` writes, a dictionary.
     """
-    ladder = [{**row, "label": f"{row['factor']} undone" if row["factor"] else _PUBLISHED} for row in result["ladder"]]
-    alone = [{**row, "label": f"with {row['factor']}" if row["factor"] else "standard,\none query a class"} for row in result["alone"]]
+    ladder = [{**row, "label": _LADDER[row["factor"]]} for row in result["ladder"]]
+    alone = [{**row, "label": _ALONE[row["factor"]]} for row in result["alone"]]
     with matplotlib.rc_context({"font.size": 9, "font.family": "sans-serif", "axes.edgecolor": _INK, "text.color": _INK}):
-        figure = Figure(figsize=(9.2, 0.42 * len(ladder) + 1.5), dpi=160, layout="constrained")
+        figure = Figure(figsize=(10.4, 0.42 * len(ladder) + 1.5), dpi=160, layout="constrained")
         left, right = figure.subplots(1, 2)
-        _bars(left, ladder, "from the published code's scoring to the standard one", {0: _REST, len(ladder) - 1: _FULL})
-        _bars(right, alone, "each factor alone, put into the standard scoring", {0: _FULL})
+        _bars(left, ladder, "from the published scoring to the standard one", {0: _REST, len(ladder) - 1: _FULL})
+        _bars(right, alone, "each factor alone, in the standard scoring", {0: _FULL})
         for axes in (left, right):
             axes.axvline(100 / result["way"], color=_INK, linewidth=0.8, linestyle=(0, (2, 2)))
             axes.set_xlabel("accuracy, %  (dotted: chance)")
