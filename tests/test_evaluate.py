@@ -83,7 +83,7 @@ def test_a_classification_result_has_its_measures(tmp_path):
     values["network"] = {"name": "mlp", "units": [4]}
     config = configuration.from_dict(values)
     folder = untrained(config, tmp_path / "run")
-    result = evaluate.evaluate(config, folder, build.tasks(config, "test"))
+    result = evaluate.evaluate(config, folder, build.tasks(config, "test"), trained=())
     assert list(result["measures"]) == ["accuracy", "nll", "brier", "ece"]
     assert 0 < result["measures"]["accuracy"]["value"] < 100
     assert result["measures"]["nll"]["value"] == pytest.approx(np.log(3), abs=0.5)  # untrained: near chance

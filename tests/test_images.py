@@ -14,7 +14,7 @@ def bank(count=COUNT, first_class=0):
     classes = np.repeat(np.arange(len(count)), count)
     numbers = np.concatenate([np.arange(n) for n in count])
     images = np.stack([classes + first_class, numbers], axis=-1).astype("uint8")
-    names = [f"class {c}" for c in range(len(count))]
+    names = [f"class {first_class + c}" for c in range(len(count))]
     return ClassBank(np.tile(images[:, None, None], (1, 2, 2, 1)), np.cumsum(count) - count, count, names)
 
 
@@ -122,7 +122,7 @@ def test_no_queries():
 
 
 def test_train_split_may_have_other_shots_and_queries():
-    banks = {split: bank() for split in ("train", "test")}
+    banks = {"train": bank(), "test": bank(first_class=100)}
     train, test = (make(split, banks=banks, train_shot=5, train_queries=0) for split in ("train", "test"))
     assert (train.shot, train.queries, test.shot, test.queries) == (5, 0, 2, 3)
 
@@ -142,8 +142,8 @@ def test_rotations_are_further_classes():
     assert uniform(x[:, 0].sum(0))
 
 
-def test_replacement_repeats_classes_and_images_as_independent_draws_do():
-    tasks = make(batch=20000, way=2, shot=1, queries=1, replacement=True)
+def test_the_original_code_draws_classes_and_images_independently():
+    tasks = make(batch=20000, way=2, shot=1, queries=1, protocol="original_code")
     support_class, support_image, query_class, query_image, task = sample(tasks)
     np.testing.assert_array_equal(support_class, query_class)
     assert uniform(np.bincount(support_class[:, 0, 0] * 5 + support_class[:, 1, 0], minlength=25))
@@ -151,7 +151,7 @@ def test_replacement_repeats_classes_and_images_as_independent_draws_do():
         pairs = np.stack([support_image, query_image], -1)[:, 0, 0][support_class[:, 0, 0] == c]
         assert uniform(np.bincount(pairs[:, 0] * n + pairs[:, 1], minlength=n * n))
     np.testing.assert_array_equal(task.support_y[0], [0, 1])
-    make(way=9, shot=40, replacement=True, batch=1).sample(0)  # more than there are
+    make(way=9, shot=40, protocol="original_code", batch=1).sample(0)  # more than there are
 
 
 @pytest.mark.parametrize(

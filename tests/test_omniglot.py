@@ -38,6 +38,13 @@ def test_characters_and_drawings(splits):
     assert validation.names == train.names
 
 
+def test_the_papers_split_is_one_shuffle_of_all(data, splits):
+    train, test = (Omniglot(split, batch=2, seed=seed, protocol="paper").bank for split, seed in (("train", 0), ("test", 7)))
+    assert (len(train), len(test)) == (974, 649)
+    assert {*train.names, *test.names} == {*splits["train"].bank.names, *splits["test"].bank.names}
+    assert sum(name.startswith("evaluation") for name in train.names) == pytest.approx(974 * 659 / 1623, abs=45)  # a shuffle, 4 sigma
+
+
 def test_images_are_the_sources_resized(data, splits):
     """Against Pillow, whose bilinear filter also averages; its pixels may differ by rounding."""
     from PIL import Image

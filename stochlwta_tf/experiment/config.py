@@ -109,6 +109,11 @@ class Configuration(Section):
     evaluation: Evaluation = Evaluation()
     runtime: Runtime = Runtime()
 
+    @property
+    def protocol(self):
+        """The protocol's name; tasks that have no classes know `standard` alone."""
+        return getattr(self.task, "protocol", "standard")
+
     @pydantic.model_validator(mode="after")
     def _check(self):
         def multiple(key, value, of, of_value):
@@ -119,6 +124,11 @@ class Configuration(Section):
         multiple("training.log_every", training.log_every, "training.steps_per_execution", training.steps_per_execution)
         multiple("training.iterations", training.iterations, "training.log_every", training.log_every)
         multiple("training.validate_every", training.validate_every, "training.log_every", training.log_every)
+        if self.protocol == "original_code" and 50 % training.steps_per_execution:
+            raise ValueError(
+                "training.steps_per_execution must divide the 50 iterations between two evaluations of protocol original_code. "
+                f"Received: training.steps_per_execution={training.steps_per_execution}."
+            )
         if training.validate_every:
             multiple("training.validation_tasks", training.validation_tasks, "evaluation.batch", self.evaluation.batch)
         if self.optimizer.clip_norm is not None and self.optimizer.clip_value is not None:

@@ -9,10 +9,11 @@ from typing import NamedTuple
 import numpy as np
 
 from stochlwta_tf.errors import ConfigurationError, UserError
-from stochlwta_tf.experiment import build, metrics
+from stochlwta_tf.experiment import build, metrics, running_mean
 from stochlwta_tf.experiment import config as configuration
 from stochlwta_tf.experiment.run_folder import RunFolder, command, device_name, replacing, write_json
 from stochlwta_tf.experiment.train import exit_status, stoppable
+from stochlwta_tf.tasks.protocols import check_disjoint, shared
 
 _SHOWN = 6  # tasks in the figure of predictions
 _ALLOWED = ("evaluation", "task", "runtime")
@@ -34,7 +35,11 @@ def main(argv=None):
     parser.add_argument(
         "--set", metavar="KEY=VALUE", nargs="+", action="extend", default=[], help="override keys, such as evaluation.draws=10"
     )
+    parser.add_argument(
+        "--protocol", metavar="NAMES", help="test under these protocols, such as standard,paper,original_code (default: the run's own)"
+    )
     parser.add_argument("--out", metavar="FILE", help="the result's file (default: evaluation.json in the run's folder)")
+    parser.add_argument("--audit", action="store_true", help="show what each part of the original code's scoring adds to the accuracy")
     arguments = parser.parse_args(argv)
     return exit_status(lambda: _main(arguments))
 
@@ -47,22 +52,66 @@ def _main(arguments):
         if assignment.partition("=")[0].partition(".")[0] not in _ALLOWED:
             raise ConfigurationError(f"--set can change {', '.join(_ALLOWED)} of a trained run. Received: {assignment}.")
     tasks = [f"evaluation.tasks={arguments.tasks}"] if arguments.tasks is not None else []
-    config = configuration.load(folder.config, [*arguments.set, *tasks])
-    if arguments.out:
-        folder.evaluation = Path(arguments.out)
-        folder.figure = folder.evaluation.with_suffix(".png")
-    with stoppable("stopped; nothing was written."):
+    run, config = configuration.load(folder.config), configuration.load(folder.config, [*arguments.set, *tasks])
+    if config.protocol != run.protocol:
+        raise ConfigurationError(f"use --protocol to test under another protocol. Received: --set task.protocol={config.protocol}.")
+    with stoppable("stopped; what was tested before is kept."):
         build.runtime(config)
-        evaluate(config, folder, build.tasks(config, "test"))
+        # The run's data may have moved (task.data_dir), or the test be on other data.
+        trained = class_names(build.tasks(config if config.task.name == run.task.name else run, "train"))
+        if arguments.audit:
+            from stochlwta_tf.experiment import audit
+
+            audit.audit(config, folder, trained, arguments.out)
+            return
+        out = Path(arguments.out) if arguments.out else folder.evaluation
+        names = arguments.protocol.split(",") if arguments.protocol else [run.protocol]
+        for name, (tested, distribution) in {name: under_protocol(config, name, trained) for name in names}.items():
+            folder.evaluation = out if name == run.protocol else out.with_stem(f"{out.stem}-{name}")
+            if arguments.out:
+                folder.figure = folder.evaluation.with_suffix(".png")
+            evaluate(tested, folder, distribution, trained)
 
 
-def evaluate(config, folder, distribution):
+def class_names(distribution):
+    """The classes that tasks are drawn from; none for regression."""
+    return distribution.bank.names if distribution.kind == "classification" else ()
+
+
+def under_protocol(config, name, trained):
+    """A run's configuration and test tasks under a protocol.
+
+    Args:
+        config: The run's `Configuration`.
+        name: `"standard"`, `"paper"` or `"original_code"`.
+        trained: Names of the classes that the run was trained on.
+
+    Returns:
+        `Configuration`, `TaskDistribution`.
+
+    Raises:
+        ConfigurationError: The data set has no such protocol, or `standard` would test on a class that was trained on.
+    """
+    if name != config.protocol:
+        values = config.resolved()
+        if "protocol" not in values["task"]:
+            raise ConfigurationError(f"{config.task.name} tasks have the protocol standard alone. Received: --protocol {name}.")
+        values["task"]["protocol"] = name
+        config = configuration.from_dict(values, where="--protocol")
+    distribution = build.tasks(config, "test")
+    if name == "standard":
+        check_disjoint(trained, class_names(distribution))
+    return config, distribution
+
+
+def evaluate(config, folder, distribution, trained):
     """Tests the saved model of a run, writes and prints the result, and for regression draws predictions.
 
     Args:
         config: The `Configuration`; its `evaluation` section says how to test.
         folder: The `RunFolder`.
         distribution: The test tasks.
+        trained: Names of the classes that the run was trained on.
 
     Returns:
         What `evaluation.json` holds, a dictionary.
@@ -70,13 +119,17 @@ def evaluate(config, folder, distribution):
     Raises:
         UserError: The model cannot be loaded, does not fit the tasks, or the result not be written.
     """
-    learner = build.for_test(_load(folder.model, distribution), config)
+    learner = build.for_test(load(folder.model, distribution), config)
     predictions = predict(learner, distribution, config.evaluation.tasks)
     if distribution.kind == "regression":
         noise_std = float(learner.likelihood.noise_std)
         result = {**_describe(config, learner, predictions, regression(predictions, noise_std)), "noise_std": noise_std}
     else:
-        result = _describe(config, learner, predictions, classification(predictions))
+        result = _describe(config, learner, predictions, classification(predictions, distribution.rules))
+        names = class_names(distribution)
+        result["classes"] = {"test": len(names), "also_trained_on": len(shared(trained, names))}
+        if distribution.rules.running_mean and (last := running_mean.last(folder.metrics)):
+            result["running_mean"] = last
     write_json(folder.evaluation, result)
     if distribution.kind == "regression" and (distribution.input_shape, distribution.outputs) == ((1,), 1):
         _draw(folder.figure, distribution.sample(0), predictions, noise_std)
@@ -121,11 +174,12 @@ def predict(learner, distribution, tasks):
     return Predictions(*(np.concatenate(column)[:tasks] for column in zip(*batches, strict=True)), np.array(seconds))
 
 
-def classification(predictions):
-    """The measures of a classification test: `{name: (value, half of the 95 % interval, unit)}`."""
+def classification(predictions, rules):
+    """The measures of a classification test under a protocol's `Rules`: `{name: (value, half of the 95 % interval, unit)}`."""
     p, y = predictions.mean, predictions.query_y
+    right = metrics.accuracy_across_queries(p) if rules.across_queries else metrics.accuracy(p, y)
     return {
-        "accuracy": _percent(metrics.mean_and_ci95(metrics.accuracy(p, y))),
+        "accuracy": _percent(metrics.mean_and_ci95(right)),
         "nll": (*metrics.mean_and_ci95(metrics.categorical_nll(p, y)), "nats"),
         "brier": (*metrics.mean_and_ci95(metrics.brier(p, y)), ""),
         "ece": _percent(metrics.calibration_error(p, y)),
@@ -146,7 +200,8 @@ def _percent(pair):
     return 100 * pair[0], 100 * pair[1], "%"
 
 
-def _load(path, distribution):
+def load(path, distribution):
+    """The learner saved in a file, checked to fit the tasks."""
     import keras
 
     import stochlwta_tf.learners  # noqa: F401  the classes that a saved learner is made of
@@ -175,13 +230,12 @@ def _describe(config, learner, predictions, measures):
             described[name] |= {"paper": reported.value, "paper_source": reported.where, "difference": value - reported.value}
     options = {key: value for key, value in learner.get_config().items() if key in resolved["learner"] and key != "name"}
     normalized = any(isinstance(layer, BatchNormalization) for layer in learner.network.layers)
-    replacement = resolved["task"].get("replacement", False)
     seconds = predictions.seconds[1:] if len(predictions.seconds) > 1 else predictions.seconds
     return {
         "name": config.name,
         "measures": described,
         "tasks": len(predictions.query_y),
-        "protocol": "standard, but tasks drawn with replacement" if replacement else "standard",
+        "protocol": config.protocol,
         "batch_statistics": learner.batch_statistics if normalized else None,
         "iterations": config.training.iterations,
         "seed": config.seed,
@@ -230,6 +284,14 @@ def _print(result):
         paper = f"{row['paper']:.2f} ({row['paper_source']})" if "paper" in row else "–"
         table.add_row(_LABELS[name], f"{row['value']:.4g} ± {row['ci95']:.2g}{unit}", paper)
     Console().print(table)
+    if result.get("classes", {}).get("also_trained_on"):
+        print("{also_trained_on} of the {test} test classes were trained on.".format(**result["classes"]))
+    if "running_mean" in result:
+        print(
+            "mean since iteration 0 (what the published code prints): training {training:.1f} %, test {test:.1f} %".format(
+                **result["running_mean"]
+            )
+        )
 
 
 if __name__ == "__main__":

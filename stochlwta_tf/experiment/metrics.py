@@ -34,6 +34,18 @@ def accuracy(probabilities, labels):
     return np.mean(np.argmax(probabilities, -1) == labels, -1)
 
 
+def accuracy_across_queries(probabilities):
+    """Part of the classes whose most probable query is their own, for each task: how the paper's published code scores.
+
+    Each class is asked for its best query (argmax over axis 0 of `[queries, classes]`), instead of each query for its class.  So a query
+    competes with the others, and a network that knows there is one of each does better than chance even where its classes are wrong.
+
+    Args:
+        probabilities: `[tasks, N, N]`; query i is of class i.
+    """
+    return np.mean(np.argmax(probabilities, -2) == np.arange(probabilities.shape[-1]), -1)
+
+
 def categorical_nll(probabilities, labels):
     """−log p(label), mean over queries, for each task; arguments as `accuracy`."""
     p = np.take_along_axis(np.asarray(probabilities, "float64"), labels[..., None], -1)[..., 0]

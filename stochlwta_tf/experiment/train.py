@@ -68,7 +68,7 @@ def train(config, folder):
     if config.evaluation.after_training:
         from stochlwta_tf.experiment import evaluate
 
-        evaluate.evaluate(config, folder, splits["test"])
+        evaluate.evaluate(config, folder, splits["test"], evaluate.class_names(splits["train"]))
     print(f"The run is in {folder.path}.")
 
 
@@ -78,6 +78,7 @@ def fit(config, folder, learner, splits):
 
     from stochlwta_tf.experiment.progress import ProgressBar
     from stochlwta_tf.experiment.records import Checkpoints, MetricsLog
+    from stochlwta_tf.experiment.running_mean import RunningMean
 
     training = config.training
     checkpoints = Checkpoints(folder.checkpoints, learner, training.keep)
@@ -87,6 +88,10 @@ def fit(config, folder, learner, splits):
     if done == training.iterations:
         return
     bar = ProgressBar(training.iterations, training.log_every, done)
+    callbacks = [bar, log, checkpoints]
+    if config.protocol == "original_code":
+        test = splits["test"].variant(batch=1)
+        callbacks.insert(0, RunningMean(test.variant(bank=splits["train"].bank, split="validation"), test, folder.metrics, done))
     validation = {}
     if training.validate_every:
         batches = training.validation_tasks // config.evaluation.batch
@@ -100,7 +105,7 @@ def fit(config, folder, learner, splits):
             epochs=training.iterations // training.log_every,
             initial_epoch=done // training.log_every,
             steps_per_epoch=training.log_every,
-            callbacks=[bar, log, checkpoints],
+            callbacks=callbacks,
             shuffle=False,
             verbose=0,
             **validation,

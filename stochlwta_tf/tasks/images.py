@@ -1,20 +1,23 @@
 """Few-shot classification tasks from a bank of images."""
 
+import copy
 from typing import Annotated
 
 import tensorflow as tf
 from pydantic import Field
 
 from stochlwta_tf import random
-from stochlwta_tf.errors import DataError
+from stochlwta_tf.errors import ConfigurationError, DataError
+from stochlwta_tf.tasks.protocols import PROTOCOLS, ProtocolName, check_disjoint
 from stochlwta_tf.tasks.task import Task, TaskDistribution, at_least
 
 
 class ImageTasks(TaskDistribution):
-    """N-way K-shot tasks: N classes, K support and q query images of each, all without replacement; labels are permuted.
+    """N-way K-shot tasks: N classes, K support and q query images of each, all different; labels are permuted.
 
     Pixels are float32 in [0, 1].  Images are ordered by class: with K = 2 the support labels are 0, 0, 1, 1, …, N−1, N−1.  Classes come
-    in random order, so a class gets every label equally often.  A data set is a subclass that passes its three banks on.
+    in random order, so a class gets every label equally often.  A data set is a subclass that passes on its three banks, as the protocol
+    splits them.
 
     Args:
         banks: A `ClassBank` for each split that is used, as a dict.
@@ -25,11 +28,15 @@ class ImageTasks(TaskDistribution):
         train_shot: K in the train split; `None` for the same.
         train_queries: q in the train split; `None` for the same.
         rotations: Whether images turned by 90, 180 and 270 degrees are further classes (in every split); takes four times the memory.
-        replacement: Draw classes and images with replacement, as the paper's published code does: a task may hold a class under two
-            labels and an image twice, and a query may be a support image.
+        protocol: `"standard"`, `"paper"` or `"original_code"`, see `protocols.py`; the last draws classes and images with replacement, and
+            one query of each class in a test task.
+
+    Attributes:
+        bank: The classes that tasks are drawn from.
+        rules: How they are drawn and scored: the protocol's `Rules`.
 
     Raises:
-        ConfigurationError: If an option is out of its range.
+        ConfigurationError: If an option is out of its range, or in protocol `standard` a class is in both training and test.
         DataError: If there are too few classes, or a class has too few images; it names the class.
 
     Example:
@@ -39,6 +46,8 @@ class ImageTasks(TaskDistribution):
     """
 
     kind = "classification"
+    #: The protocols that a data set has.
+    protocols = ("standard", "original_code")
 
     def __init__(
         self,
@@ -53,30 +62,55 @@ class ImageTasks(TaskDistribution):
         train_shot: Annotated[int, Field(ge=1)] | None = None,
         train_queries: Annotated[int, Field(ge=0)] | None = None,
         rotations: bool = False,
-        replacement: bool = False,
+        protocol: ProtocolName = "standard",
     ):
         super().__init__(split, batch, seed)
+        if protocol not in self.protocols:
+            allowed = ", ".join(self.protocols)
+            raise ConfigurationError(f"protocol of {type(self).__name__} must be one of {allowed}. Received: protocol={protocol}.")
+        self.protocol, self.rules = protocol, PROTOCOLS[protocol]
         if split == "train":
             shot = shot if train_shot is None else train_shot
             queries = queries if train_queries is None else train_queries
+        elif self.rules.queries is not None:
+            queries = self.rules.queries
         at_least(1, way=way, shot=shot)
         at_least(0, queries=queries)
         if split not in banks:
             raise DataError(f"{type(self).__name__} has no {split} classes, only: {', '.join(banks)}.")
+        if protocol == "standard" and "train" in banks and "test" in banks:
+            check_disjoint(banks["train"].names, banks["test"].names)
         self.bank = banks[split].rotated() if rotations else banks[split]
-        if not replacement:
-            try:
-                self.bank.check(way, shot + queries)
-            except DataError as error:
-                raise DataError(f"{type(self).__name__}, {split} split: {error}") from None
-        self.way, self.shot, self.queries, self.replacement = way, shot, queries, replacement
+        self.way, self.shot, self.queries = way, shot, queries
         self.input_shape, self.outputs = tuple(self.bank.images.shape[1:]), way
+        self._check()
+
+    def _check(self):
+        try:
+            self.bank.check(
+                1 if self.rules.class_replacement else self.way, 1 if self.rules.image_replacement else self.shot + self.queries
+            )
+        except DataError as error:
+            raise DataError(f"{type(self).__name__}, {self.split} split: {error}") from None
+
+    def variant(self, **changes):
+        """A copy with other attributes, such as `rules`, `queries`, `batch` or `bank`.
+
+        Example:
+
+            tasks.variant(rules=tasks.rules._replace(image_replacement=False))
+        """
+        twin = copy.copy(self)
+        vars(twin).update(changes)
+        twin._check()
+        return twin
 
     def sample_batch(self, key):
-        classes = choose(random.fold_in(key, 0, tag=1), tf.fill([self.batch], len(self.bank)), self.way, len(self.bank), self.replacement)
+        sizes = tf.fill([self.batch], len(self.bank))
+        classes = choose(random.fold_in(key, 0, tag=1), sizes, self.way, len(self.bank), self.rules.class_replacement)
         count, first = tf.gather(self.bank.count, classes), tf.gather(self.bank.first, classes)
-        largest = int(self.bank.count.max())
-        chosen = first[..., None] + choose(random.fold_in(key, 0, tag=2), count, self.shot + self.queries, largest, self.replacement)
+        images, largest = self.shot + self.queries, int(self.bank.count.max())
+        chosen = first[..., None] + choose(random.fold_in(key, 0, tag=2), count, images, largest, self.rules.image_replacement)
         support, query = chosen[..., : self.shot], chosen[..., self.shot :]
         return Task(*self._examples(support), *self._examples(query), random.split(key, self.batch))
 

@@ -11,16 +11,21 @@ from stochlwta_tf.errors import ConfigurationError, DataError
 from stochlwta_tf.tasks.cache import cached_bank
 from stochlwta_tf.tasks.class_bank import ClassBank
 from stochlwta_tf.tasks.images import ImageTasks
+from stochlwta_tf.tasks.protocols import ProtocolName
 
 _PARTS = {"background": ("train", 964), "evaluation": ("test", 659)}  # the data set's own parts: their tfds split, their characters
+_PAPER_TRAINING = 974  # appendix A: 974 characters for training and 649 for testing, after a shuffle
 
 
 class Omniglot(ImageTasks):
     """Few-shot tasks from Omniglot at 28x28: the 964 background characters for training, the 659 evaluation characters for testing.
 
+    That is the split of the protocols `standard` and `original_code`; `paper` has 974 and 649, of one shuffle of all (the paper's own
+    shuffle is not published).
+
     The data set names no validation characters.  With `validation_classes=0` validation tasks are drawn from the training characters
-    (all 964 are trained on, as the field does): then a validation score shows progress, not generalisation.  Otherwise that many
-    background characters, always the same ones for a number, are kept from training.
+    (all are trained on, as the field does): then a validation score shows progress, not generalisation.  Otherwise that many
+    training characters, always the same ones for a number, are kept from training.
 
     Pixels are rounded to 1/255 once, after resizing.  The images come through TensorFlow Datasets, are prepared once and cached.
 
@@ -28,7 +33,8 @@ class Omniglot(ImageTasks):
         split, batch, seed: As in `TaskDistribution`.
         invert: Ink 1 on paper 0, as most work does; `False` for white paper as in the paper's published code.
         antialias: Whether resizing averages the pixels it skips; `False` for plain bilinear as in the published code.
-        validation_classes: Background characters kept for validation.
+        validation_classes: Training characters kept for validation.
+        protocol: Which characters are trained and tested on, and how tasks are drawn and scored.
         data_dir: Folder of TensorFlow Datasets; `None` for `$TFDS_DATA_DIR`, else `~/tensorflow_datasets`.
         **options: `way`, `shot`, `queries` and the others of `ImageTasks`.
 
@@ -41,6 +47,8 @@ class Omniglot(ImageTasks):
         tasks = Omniglot("train", batch=50, seed=0, way=20, shot=1, train_queries=0)
     """
 
+    protocols = ("standard", "paper", "original_code")
+
     def __init__(
         self,
         split,
@@ -50,17 +58,22 @@ class Omniglot(ImageTasks):
         invert: bool = True,
         antialias: bool = True,
         validation_classes: Annotated[int, Field(ge=0, lt=964)] = 0,
+        protocol: ProtocolName = "standard",
         data_dir: str | None = None,
         **options,
     ):
         if not 0 <= validation_classes < _PARTS["background"][1]:
             raise ConfigurationError(f"validation_classes must be from 0 to 963. Received: validation_classes={validation_classes}.")
         bank = cached_bank("omniglot", {"size": 28, "invert": invert, "antialias": antialias}, lambda: load(invert, antialias, data_dir))
-        background, evaluation = ([n for n in bank.names if n.startswith(part)] for part in _PARTS)
-        kept = set(np.random.RandomState(0).permutation(background)[:validation_classes])
-        banks = bank.split({"train": [n for n in background if n not in kept], "test": evaluation})
+        if protocol == "paper":
+            shuffled = [str(n) for n in np.random.RandomState(0).permutation(bank.names)]
+            training, test = shuffled[:_PAPER_TRAINING], shuffled[_PAPER_TRAINING:]
+        else:
+            training, test = ([n for n in bank.names if n.startswith(part)] for part in _PARTS)
+        kept = set(np.random.RandomState(0).permutation(training)[:validation_classes])
+        banks = bank.split({"train": [n for n in training if n not in kept], "test": test})
         banks["validation"] = bank.subset(sorted(kept)) if kept else banks["train"]
-        super().__init__(banks, split, batch, seed, **options)
+        super().__init__(banks, split, batch, seed, protocol=protocol, **options)
 
 
 def load(invert=True, antialias=True, data_dir=None):

@@ -1,0 +1,59 @@
+"""Protocols: which classes a test draws on, how it draws its tasks, and how it scores them; three, never mixed in one column."""
+
+from typing import Literal, NamedTuple
+
+from stochlwta_tf.errors import ConfigurationError
+
+ProtocolName = Literal["standard", "paper", "original_code"]
+
+
+class Rules(NamedTuple):
+    """What a protocol does when it draws tasks and scores predictions; which classes it uses is each data set's to say.
+
+    Attributes:
+        class_replacement: Classes are drawn with replacement: a task may hold one under two labels.
+        image_replacement: Images of a class are drawn with replacement: a query may be one of the support images.
+        queries: Query images of each class in a test task; None for what the configuration says.
+        across_queries: A class is scored by the query that suits it best (argmax over axis 0 of `[queries, classes]`), instead of a query
+            by the class that suits it best.
+        running_mean: The number reported is the mean over all evaluations since the first iteration of training.
+        file_number_labels: On mini-ImageNet, a "class" is the images of one number within their class folders.
+    """
+
+    class_replacement: bool = False
+    image_replacement: bool = False
+    queries: int | None = None
+    across_queries: bool = False
+    running_mean: bool = False
+    file_number_labels: bool = False
+
+
+#: `standard`: the field's disjoint classes.  `paper`: the splits of the paper's appendix A, which share classes on some data sets; drawn
+#: and scored as `standard`.  `original_code`: what the paper's published code does; its numbers are inflated, see `experiment/audit.py`.
+PROTOCOLS = {"standard": Rules(), "paper": Rules(), "original_code": Rules(True, True, 1, True, True, True)}
+
+
+def check_disjoint(training, test):
+    """Refuses a test on classes that were trained on.
+
+    Args:
+        training, test: Names of classes.
+
+    Raises:
+        ConfigurationError: A class is in both; the message names it.
+
+    Example:
+
+        check_disjoint(["cat", "dog"], ["owl"])
+    """
+    seen = shared(training, test)
+    if seen:
+        raise ConfigurationError(
+            f"protocol standard tests on classes that were not trained on, but {len(seen)} are in both. Received: class {seen[0]!r}."
+        )
+
+
+def shared(training, test):
+    """The names in both of two lists, in the order of the second."""
+    training = set(training)
+    return [name for name in test if name in training]

@@ -1,0 +1,92 @@
+"""What each factor of the published code's scoring adds, and the number that code prints."""
+
+import json
+
+import keras
+import numpy as np
+import pytest
+from bars import CONFIG, IMAGES, Bars
+
+from stochlwta_tf.experiment import audit, build, evaluate, metrics, records, train
+from stochlwta_tf.experiment import config as configuration
+from stochlwta_tf.experiment.run_folder import RunFolder
+from stochlwta_tf.experiment.running_mean import RunningMean
+from stochlwta_tf.tasks import TASKS
+
+
+@pytest.fixture(autouse=True)
+def bars(monkeypatch):
+    monkeypatch.setitem(TASKS, "bars", Bars)
+
+
+@pytest.fixture(scope="module")
+def run(tmp_path_factory):
+    """A run under `original_code` whose outer step is too small to change its weights: the same network at each of its evaluations."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setitem(TASKS, "bars", Bars)
+        values = {**CONFIG, "task": {**CONFIG["task"], "protocol": "original_code"}, "optimizer": {"name": "sgd", "learning_rate": 1e-30}}
+        config, folder = configuration.from_dict(values), RunFolder(tmp_path_factory.mktemp("runs") / "bars")
+        train.train(config, folder)
+    return folder
+
+
+def test_the_printed_number_is_the_mean_over_all_evaluations(run):
+    learner = keras.saving.load_model(run.model)
+    for column, tasks in (
+        ("running_test_accuracy", Bars("test", 1, 0, way=3, shot=2, protocol="original_code")),
+        ("running_train_accuracy", Bars("validation", 1, 0, way=3, shot=2, protocol="original_code")),  # the training rows' bank
+    ):
+        p = np.concatenate([learner.predictive(learner.predict_tasks(tasks.sample(i))) for i in range(4)])
+        expected = np.cumsum(metrics.accuracy_across_queries(p)) / np.arange(1, 5)
+        np.testing.assert_allclose([float(row[column]) for row in records.read(run.metrics)], expected)
+    assert json.loads(run.evaluation.read_text())["running_mean"]["test"] == pytest.approx(
+        100 * float(records.read(run.metrics)[-1]["running_test_accuracy"])
+    )
+
+
+def test_a_resumed_mean_is_the_uninterrupted_one(run):
+    config = configuration.load(run.config)
+    learner = build.learner(config, build.tasks(config, "train"))
+    learner.optimizer.iterations.assign(100)
+    test = build.tasks(config, "test").variant(batch=1)
+    mean = RunningMean(test.variant(bank=build.tasks(config, "train").bank, split="validation"), test, run.metrics, 100)
+    history = learner.fit(
+        build.tasks(config, "train").dataset(100), epochs=4, initial_epoch=2, steps_per_epoch=50, callbacks=[mean], verbose=0
+    )
+    for column in ("running_test_accuracy", "running_train_accuracy"):
+        assert [repr(v) for v in history.history[column]] == [row[column] for row in records.read(run.metrics)[2:]]
+
+
+def test_the_ladder_leads_from_one_protocol_to_the_other(run, capsys):
+    assert evaluate.main(["--run", str(run.path), "--protocol", "original_code,standard"]) == 0
+    ends = [json.loads((run.path / name).read_text()) for name in ("evaluation.json", "evaluation-standard.json")]
+    assert evaluate.main(["--run", str(run.path), "--audit"]) == 0
+    result = json.loads((run.path / "audit.json").read_text())
+    factors = [row["factor"] for row in result["ladder"]]
+    assert factors == [None, "running mean", "axis", "labels", "image replacement", "class replacement", "queries"]
+    assert result["ladder"][0]["accuracy"] == ends[0]["running_mean"]["test"]
+    for row, end in zip((result["ladder"][1], result["ladder"][-1]), ends, strict=True):
+        assert row["accuracy"] == pytest.approx(end["measures"]["accuracy"]["value"])
+        assert row["ci95"] == pytest.approx(end["measures"]["accuracy"]["ci95"])
+    changes = [row["change"] for row in result["ladder"][1:]]
+    assert result["ladder"][0]["accuracy"] + sum(changes) == pytest.approx(result["ladder"][-1]["accuracy"])
+    assert [row["factor"] for row in result["alone"]] == [None, "axis", "labels", "image replacement", "class replacement"]
+    assert (run.path / "audit.png").read_bytes().startswith(b"\x89PNG")
+    assert "from the published code's scoring to the standard one" in capsys.readouterr().out
+
+
+def test_the_leak_is_that_of_drawing_with_replacement():
+    tasks = Bars("test", 1000, 0, way=3, shot=2, protocol="original_code")
+    assert audit.leak(tasks.sample(0), 3).mean() == pytest.approx(1 - (1 - 1 / IMAGES) ** 2, abs=0.03)
+    apart = tasks.variant(rules=tasks.rules._replace(image_replacement=False))
+    assert audit.leak(apart.sample(0), 3).max() == 0
+    assert audit.memoriser(45.0, 5) == pytest.approx(56.0)
+
+
+def test_classes_with_too_few_images_are_left_out_where_none_may_come_twice():
+    tasks = {name: Bars("test", 2, 0, way=3, shot=5, protocol=name, queries=1) for name in ("original_code", "standard")}
+    small = tasks["original_code"].bank
+    small.count[0] = 3
+    rules = tasks["original_code"].rules
+    assert len(audit.drawn_by(rules, tasks).bank) == 6
+    assert "row 100" not in audit.drawn_by(rules._replace(image_replacement=False), tasks).bank.names
