@@ -83,7 +83,7 @@ def test_one_test_has_the_measures_after_several_numbers_of_steps(run, tmp_path,
         batch = tasks.sample(index)
         errors.extend(np.mean((network(batch.query_x[i]).numpy() - batch.query_y[i].numpy()) ** 2) for i in range(4))
     assert result["after_steps"]["0"]["mse"]["value"] == pytest.approx(np.mean(errors[:10]), rel=1e-5)  # not adapted
-    assert "inner steps" in capsys.readouterr().out
+    assert "steps" in capsys.readouterr().out
 
 
 def test_a_learned_noise_is_reported_and_used(tmp_path):

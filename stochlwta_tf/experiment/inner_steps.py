@@ -33,10 +33,9 @@ def show(results, labels):
     from rich.table import Table
 
     table = Table()
-    table.add_column("inner steps", justify="right")
-    for name in next(iter(results.values())):
-        table.add_column(labels[name], justify="right")
+    table.add_column("steps", justify="right")
+    for name, row in next(iter(results.values())).items():
+        table.add_column(f"{labels[name]}{', ' + row['unit'] if row['unit'] else ''}", justify="right")
     for steps, rows in results.items():
-        cells = (f"{row['value']:.4g} ± {row['ci95']:.2g}{' ' + row['unit'] if row['unit'] else ''}" for row in rows.values())
-        table.add_row(steps, *cells)
+        table.add_row(steps, *(f"{row['value']:.4g} ± {row['ci95']:.2g}" for row in rows.values()))
     Console().print(table)

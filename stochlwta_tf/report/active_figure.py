@@ -27,7 +27,8 @@ def draw(path, result):
             panels[1].axhline(0, color=_INK, linewidth=0.8)
             _curve(panels[1], result["labelled"], result[paired], _INFORMED, None)
             panels[1].set_ylabel(f"{_MEASURES[result['measure']]}: {paired.replace('-', '−')}")
-            panels[1].set_title("same tasks, pools and first examples", fontsize=9, loc="left")
+            better = "below" if result["measure"] == "mse" else "above"
+            panels[1].set_title(f"same tasks, pools, first examples; {better} 0: {paired.split()[0]} is better", fontsize=9, loc="left")
         for axes in panels:
             axes.set_xlabel("labelled examples")
             axes.xaxis.get_major_locator().set_params(integer=True)

@@ -5,7 +5,7 @@ import sys
 from pathlib import Path
 from typing import NamedTuple
 
-import matplotlib
+import matplotlib.ticker
 import numpy as np
 from matplotlib.figure import Figure
 
@@ -106,9 +106,12 @@ def draw(path, found, title="", column="val_mse"):
             axes.plot([], [], marker="D", color=_INK, markersize=5, linestyle="", label=f"the paper's, {', '.join(sorted(sources))}")
         if column == "val_mse":
             axes.set_yscale("log")
-            axes.yaxis.set_major_formatter(matplotlib.ticker.StrMethodFormatter("{x:g}"))
+            axes.yaxis.set_major_locator(matplotlib.ticker.LogLocator(subs=(1, 2, 5)))
+            axes.yaxis.set_major_formatter("{x:g}")
+            axes.yaxis.set_minor_formatter(matplotlib.ticker.NullFormatter())
         axes.set_xlabel("meta-iterations")
-        axes.xaxis.set_major_formatter(matplotlib.ticker.StrMethodFormatter("{x:,.0f}"))
+        axes.xaxis.get_major_locator().set_params(nbins=5)
+        axes.xaxis.set_major_formatter("{x:,.0f}")
         axes.set_ylabel(_AXES.get(column, column))
         axes.set_title(title, fontsize=10, loc="left")
         axes.set_axisbelow(True)
