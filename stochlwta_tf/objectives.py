@@ -15,7 +15,7 @@ tfd = tfp.distributions
 
 
 class Likelihood:
-    """Interface: `nll` and `predictive`, and the `score` (named `score_name`) that training shows."""
+    """Interface: `nll`, `predictive` and `split`, and the `score` (named `score_name`) that training shows."""
 
     score_name: str
 
@@ -30,6 +30,10 @@ class Likelihood:
     def score(self, y, predictive):
         """Accuracy or mean squared error of a predictive mean, a scalar."""
         raise NotImplementedError(f"{type(self).__name__} must implement score(y, predictive).")
+
+    def split(self, outputs):
+        """What a network's outputs predict, and the observation std that goes with it: None for classes."""
+        return outputs, None
 
     def get_config(self):
         return {}
@@ -106,5 +110,40 @@ class Gaussian(Likelihood):
     def score(self, y, predictive):
         return tf.reduce_mean(tf.math.squared_difference(y, predictive))
 
+    def split(self, outputs):
+        return outputs, self.noise_std
+
     def get_config(self):
         return {"noise_std": self.noise_std}
+
+
+@keras.saving.register_keras_serializable(package="stochlwta_tf")
+class LearnedGaussian(Gaussian):
+    """As `Gaussian`, with a standard deviation that the network learns and gives beside its means: outputs [f, sigma_y].
+
+    See `layers.ObservationNoise`.
+
+    Args:
+        targets: Number of targets, half the network's outputs.
+
+    Example:
+
+    >>> LearnedGaussian(targets=1).nll(tf.zeros([1, 1]), tf.constant([[0.0, 1.0]]))  # [0.5 log(2 pi)]
+    """
+
+    def __init__(self, targets):
+        super().__init__()
+        self.targets = targets
+
+    def nll(self, y, outputs):
+        means, stds = self.split(outputs)
+        return -tf.reduce_sum(tfd.Normal(means, stds).log_prob(y), -1)
+
+    def predictive(self, draws):
+        return super().predictive(self.split(draws)[0])
+
+    def split(self, outputs):
+        return tuple(tf.unstack(tf.reshape(outputs, [*outputs.shape[:-1], self.targets, 2]), axis=-1))
+
+    def get_config(self):
+        return {"targets": self.targets}

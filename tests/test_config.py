@@ -105,7 +105,7 @@ def test_difference_names_the_first_key():
     assert configuration.difference(a, a) is None
 
 
-@pytest.mark.parametrize("section", ["optimizer", "training", "evaluation", "runtime"])
+@pytest.mark.parametrize("section", ["optimizer", "training", "evaluation", "active_learning", "runtime"])
 def test_the_documentation_has_every_key_with_its_default(section):
     text = (Path(__file__).parent.parent / "docs" / "configuration.md").read_text().partition(f"## `{section}`")[2].partition("\n## ")[0]
     for key, field in configuration.Configuration.model_fields[section].annotation.model_fields.items():

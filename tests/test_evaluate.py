@@ -9,6 +9,7 @@ import pytest
 import stochlwta_tf  # noqa: F401  registers the learners
 from stochlwta_tf.experiment import build, evaluate
 from stochlwta_tf.experiment import config as configuration
+from stochlwta_tf.experiment.predictions import predict
 from stochlwta_tf.experiment.run_folder import RunFolder
 
 REGRESSION = {
@@ -71,9 +72,35 @@ def test_overrides_change_the_test_and_not_the_model(run, tmp_path):
     assert [result["inner_steps"] for result in results] == [0, 1, 5]
 
 
+def test_one_test_has_the_measures_after_several_numbers_of_steps(run, tmp_path, capsys):
+    out = tmp_path / "steps.json"
+    assert evaluate.main(["--run", str(run.path), "--set", "evaluation.steps=[0, 1, 3]", "--out", str(out)]) == 0
+    result = json.loads(out.read_text())
+    assert list(result["after_steps"]) == ["0", "1", "3"]
+    assert result["after_steps"]["1"]["mse"]["value"] == result["measures"]["mse"]["value"]  # the run's own number of steps
+    tasks, network, errors = build.tasks(configuration.load(run.config), "test"), keras.saving.load_model(run.model).network, []
+    for index in range(3):
+        batch = tasks.sample(index)
+        errors.extend(np.mean((network(batch.query_x[i]).numpy() - batch.query_y[i].numpy()) ** 2) for i in range(4))
+    assert result["after_steps"]["0"]["mse"]["value"] == pytest.approx(np.mean(errors[:10]), rel=1e-5)  # not adapted
+    assert "steps" in capsys.readouterr().out
+
+
+def test_a_learned_noise_is_reported_and_used(tmp_path):
+    config = configuration.from_dict({**REGRESSION, "learner": {"name": "reptile", "learn_noise_std": True, "inner_steps": 0}})
+    folder = untrained(config, tmp_path / "run")
+    distribution = build.tasks(config, "test")
+    result = evaluate.evaluate(config, folder, distribution, ())
+    assert result["measures"]["noise_std"]["value"] == result["noise_std"] == pytest.approx(1.0)
+    fixed = configuration.from_dict({**REGRESSION, "learner": {"name": "reptile", "inner_steps": 0}})
+    other = evaluate.evaluate(fixed, untrained(fixed, tmp_path / "fixed"), distribution, ())
+    for name in ("mse", "nll", "coverage90"):  # as with the same noise fixed
+        assert result["measures"][name]["value"] == pytest.approx(other["measures"][name]["value"], rel=1e-5)
+
+
 def test_the_first_tasks_are_the_same_whatever_their_number(run, tmp_path):
     learner, tasks = keras.saving.load_model(run.model), build.tasks(configuration.load(run.config), "test")
-    few, many = (evaluate.predict(learner, tasks, n) for n in (3, 7))
+    few, many = (predict(learner, tasks, n) for n in (3, 7))
     np.testing.assert_array_equal(few.draws, many.draws[:3])
     assert many.draws.shape == (7, 1, 100, 1)
 
@@ -94,7 +121,10 @@ def test_a_classification_result_has_its_measures(tmp_path):
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        (["--set", "learner.inner_lr=1"], "--set can change evaluation, task, runtime of a trained run. Received: learner.inner_lr=1."),
+        (
+            ["--set", "learner.inner_lr=1"],
+            "--set can change evaluation, active_learning, task, runtime of a trained run. Received: learner.inner_lr=1.",
+        ),
         (["--tasks", "many"], 'evaluation.tasks must be a valid integer. Received: evaluation.tasks="many".'),
         (["--set", "task.name=glyphs"], "the tasks need inputs and outputs of ((28, 28, 1), 5). Received: a model of ((1,), 1)."),
         (["--set", "evaluation.drawz=3"], "unknown key evaluation.drawz. Did you mean 'draws'?"),

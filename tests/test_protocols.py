@@ -9,6 +9,7 @@ from bars import CONFIG, Bars, bank
 from stochlwta_tf.errors import ConfigurationError
 from stochlwta_tf.experiment import build, evaluate, metrics
 from stochlwta_tf.experiment import config as configuration
+from stochlwta_tf.experiment.predictions import Predictions
 from stochlwta_tf.experiment.run_folder import RunFolder
 from stochlwta_tf.tasks import TASKS, ImageTasks
 from stochlwta_tf.tasks.protocols import PROTOCOLS, ProtocolName
@@ -67,7 +68,7 @@ def test_a_constant_answer_is_right_once_in_n():
     p = np.zeros((7, 15, 5))
     p[..., 0] = 1.0
     labels = np.tile(np.repeat(np.arange(5), 3), (7, 1))
-    predictions = evaluate.Predictions(labels, p[:, None], p, np.zeros(1))
+    predictions = Predictions(labels, p[:, None], p, np.zeros(1))
     assert evaluate.classification(predictions, PROTOCOLS["standard"])["accuracy"][:2] == pytest.approx((20.0, 0.0))
 
 

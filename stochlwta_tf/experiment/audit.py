@@ -20,6 +20,7 @@ import numpy as np
 
 from stochlwta_tf.errors import ConfigurationError
 from stochlwta_tf.experiment import build, evaluate, metrics, running_mean
+from stochlwta_tf.experiment.predictions import predict
 from stochlwta_tf.experiment.run_folder import command, device_name, replacing, write_json
 
 FACTORS = {
@@ -95,7 +96,7 @@ def drawn_by(rules, distributions):
 
 def scores(learner, tasks, count):
     """Adapts to and scores `count` tasks, as their rules say."""
-    predictions = evaluate.predict(learner, tasks, count)
+    predictions = predict(learner, tasks, count)
     if tasks.rules.across_queries:
         accuracy = metrics.accuracy_across_queries(predictions.mean)
     else:

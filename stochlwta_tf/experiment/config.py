@@ -65,16 +65,35 @@ class Evaluation(Section):
         batch: Tasks adapted at once, in validation too.
         seed: Of the test and validation tasks: the same seed is the same tasks, whatever is trained.
         after_training: Whether `train.py` goes on to evaluate.
+        steps: Numbers of inner steps after which to test too, beside the learner's own.
     """
 
     tasks: Annotated[int, Field(ge=2)] = 600
     batch: Count = 50
     seed: Annotated[int, Field(ge=0)] = 0
     after_training: bool = True
+    steps: tuple[Annotated[int, Field(ge=0)], ...] = ()
 
     def overrides(self):
         """The learner's options that are set here."""
         return {key: getattr(self, key) for key in type(self).model_fields if key in self.model_fields_set - Evaluation.model_fields.keys()}
+
+
+class ActiveLearning(Section):
+    """What `evaluate.py --active` does.
+
+    Attributes:
+        strategy: `variance` (regression) or `entropy` (classification) of the draws, beside `random`, which is always run; `random`
+            alone; or `auto`: the first where the learner's draws differ.
+        start: Examples that are labelled at first, of each class in classification; null for 5 points, or the task's shot.
+        queries: How many examples are asked about, one at a time.
+        pool: Examples that may be asked about; in classification a multiple of the classes.
+    """
+
+    strategy: Literal["auto", "variance", "entropy", "random"] = "auto"
+    start: Count | None = None
+    queries: Count = 5
+    pool: Count = 100
 
 
 class Runtime(Section):
@@ -107,6 +126,7 @@ class Configuration(Section):
     optimizer: Optimizer
     training: Training
     evaluation: Evaluation = Evaluation()
+    active_learning: ActiveLearning = ActiveLearning()
     runtime: Runtime = Runtime()
 
     @property

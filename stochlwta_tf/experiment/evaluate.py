@@ -2,21 +2,20 @@
 
 import argparse
 import sys
-import time
 from pathlib import Path
-from typing import NamedTuple
 
 import numpy as np
 
 from stochlwta_tf.errors import ConfigurationError, UserError
-from stochlwta_tf.experiment import build, metrics, running_mean
+from stochlwta_tf.experiment import build, inner_steps, metrics, running_mean
 from stochlwta_tf.experiment import config as configuration
+from stochlwta_tf.experiment.predictions import predict
 from stochlwta_tf.experiment.run_folder import RunFolder, command, device_name, replacing, write_json
 from stochlwta_tf.experiment.train import exit_status, stoppable
 from stochlwta_tf.tasks.protocols import check_disjoint, shared
 
 _SHOWN = 6  # tasks in the figure of predictions
-_ALLOWED = ("evaluation", "task", "runtime")
+_ALLOWED = ("evaluation", "active_learning", "task", "runtime")
 _LABELS = {
     "accuracy": "accuracy",
     "nll": "NLL",
@@ -24,6 +23,7 @@ _LABELS = {
     "ece": "calibration error",
     "mse": "MSE",
     "coverage90": "in the 90 % band",
+    "noise_std": "learned noise σ",
 }
 
 
@@ -40,7 +40,10 @@ def main(argv=None):
     )
     parser.add_argument("--out", metavar="FILE", help="the result's file (default: evaluation.json in the run's folder)")
     parser.add_argument("--audit", action="store_true", help="show what each part of the original code's scoring adds to the accuracy")
+    parser.add_argument("--active", action="store_true", help="test active learning, as the section active_learning says")
     arguments = parser.parse_args(argv)
+    if arguments.active and (arguments.audit or arguments.protocol):
+        parser.error("--active goes with neither --audit nor --protocol")
     return exit_status(lambda: _main(arguments))
 
 
@@ -63,6 +66,12 @@ def _main(arguments):
             from stochlwta_tf.experiment import audit
 
             audit.audit(config, folder, trained, arguments.out)
+            return
+        if arguments.active:
+            from stochlwta_tf.experiment import active_learning
+
+            distribution = under_protocol(config, config.protocol, trained)[1]
+            active_learning.active(config, folder, build.for_test(load(folder.model, distribution), config), arguments.out)
             return
         out = Path(arguments.out) if arguments.out else folder.evaluation
         names = arguments.protocol.split(",") if arguments.protocol else [run.protocol]
@@ -122,56 +131,26 @@ def evaluate(config, folder, distribution, trained):
     learner = build.for_test(load(folder.model, distribution), config)
     predictions = predict(learner, distribution, config.evaluation.tasks)
     if distribution.kind == "regression":
-        noise_std = float(learner.likelihood.noise_std)
-        result = {**_describe(config, learner, predictions, regression(predictions, noise_std)), "noise_std": noise_std}
+        noise_std = float(np.mean(predictions.noise_std))
+        result = {**_describe(config, learner, predictions, regression(predictions)), "noise_std": noise_std}
     else:
         result = _describe(config, learner, predictions, classification(predictions, distribution.rules))
         names = class_names(distribution)
         result["classes"] = {"test": len(names), "also_trained_on": len(shared(trained, names))}
         if distribution.rules.running_mean and (last := running_mean.last(folder.metrics)):
             result["running_mean"] = last
+    if config.evaluation.steps:
+
+        def test(twin):
+            found = predict(twin, distribution, config.evaluation.tasks)
+            return regression(found) if distribution.kind == "regression" else classification(found, distribution.rules)
+
+        result["after_steps"] = inner_steps.after_steps(learner, config.evaluation.steps, test)
     write_json(folder.evaluation, result)
     if distribution.kind == "regression" and (distribution.input_shape, distribution.outputs) == ((1,), 1):
-        _draw(folder.figure, distribution.sample(0), predictions, noise_std)
+        _draw(folder.figure, distribution.sample(0), predictions)
     _print(result)
     return result
-
-
-class Predictions(NamedTuple):
-    """What was predicted of test tasks, as arrays whose first axis is the task.
-
-    Attributes:
-        query_y: Targets of the queries.
-        draws: The network's outputs in each draw, `[tasks, B, queries, outputs]`.
-        mean: Their predictive mean: probabilities, or regression means, `[tasks, queries, outputs]`.
-        seconds: Time of adapting and predicting, of each batch of tasks.
-    """
-
-    query_y: np.ndarray
-    draws: np.ndarray
-    mean: np.ndarray
-    seconds: np.ndarray
-
-
-def predict(learner, distribution, tasks):
-    """Adapts to each of the first `tasks` tasks of a distribution and predicts its queries.
-
-    Args:
-        learner: A `MetaLearner`.
-        distribution: A `TaskDistribution`.
-        tasks: How many.
-
-    Returns:
-        `Predictions`.
-    """
-    batches, seconds = [], []
-    for index in range(-(-tasks // distribution.batch)):
-        batch = distribution.sample(index)
-        start = time.perf_counter()
-        draws = learner.predict_tasks(batch).numpy()  # the copy waits for the device
-        seconds.append(time.perf_counter() - start)
-        batches.append((batch.query_y.numpy(), draws, learner.predictive(draws).numpy()))
-    return Predictions(*(np.concatenate(column)[:tasks] for column in zip(*batches, strict=True)), np.array(seconds))
 
 
 def classification(predictions, rules):
@@ -186,13 +165,15 @@ def classification(predictions, rules):
     }
 
 
-def regression(predictions, noise_std):
+def regression(predictions):
     """The measures of a regression test, as `classification`."""
-    draws, y = predictions.draws, predictions.query_y
+    draws, y, noise_std = predictions.draws, predictions.query_y, predictions.noise_std
+    learned = {"noise_std": (*metrics.mean_and_ci95(np.mean(noise_std, (1, 2, 3))), "")} if np.ndim(noise_std) else {}
     return {
         "mse": (*metrics.mean_and_ci95(metrics.squared_error(draws, y)), ""),
         "nll": (*metrics.mean_and_ci95(metrics.mixture_nll(draws, y, noise_std)), "nats"),
         "coverage90": _percent(metrics.mean_and_ci95(metrics.coverage(draws, y, noise_std))),
+        **learned,
     }
 
 
@@ -210,7 +191,7 @@ def load(path, distribution):
         learner = keras.saving.load_model(path)
     except (OSError, ValueError, TypeError) as error:
         raise UserError(f"{path}: cannot be loaded: {str(error).strip().splitlines()[0][:200]}") from error
-    has = (tuple(learner.network.input_shape[1:]), learner.network.output_shape[-1])
+    has = (tuple(learner.network.input_shape[1:]), learner.targets)
     needed = (tuple(distribution.input_shape), distribution.outputs)
     if has != needed:
         raise ConfigurationError(f"{path}: the tasks need inputs and outputs of {needed}. Received: a model of {has}.")
@@ -256,18 +237,19 @@ def _describe(config, learner, predictions, measures):
     }
 
 
-def _draw(path, tasks, predictions, noise_std):
+def _draw(path, tasks, predictions):
     from stochlwta_tf.report import figures
 
     n = min(_SHOWN, len(tasks.key), len(predictions.mean))
     order = np.argsort(tasks.query_x.numpy()[:n, :, 0], axis=1)
     draws = predictions.draws[:n]
+    noise_std = predictions.noise_std[:n] if np.ndim(predictions.noise_std) else predictions.noise_std
     curves = (tasks.query_x.numpy()[:n], predictions.query_y[:n], predictions.mean[:n], *metrics.mixture_band(draws, noise_std))
     x, y, mean, low, high = (np.take_along_axis(curve[..., 0], order, 1) for curve in curves)
     draws = np.take_along_axis(draws[..., 0], order[:, None], 2)
     support = (tasks.support_x.numpy()[:n, :, 0], tasks.support_y.numpy()[:n, :, 0])
     with replacing(path) as part:
-        figures.predictions(part, support, (x, y), draws, mean, (low, high), noise_std)
+        figures.predictions(part, support, (x, y), draws, mean, (low, high), float(np.mean(noise_std)))
 
 
 def _print(result):
@@ -284,6 +266,8 @@ def _print(result):
         paper = f"{row['paper']:.2f} ({row['paper_source']})" if "paper" in row else "–"
         table.add_row(_LABELS[name], f"{row['value']:.4g} ± {row['ci95']:.2g}{unit}", paper)
     Console().print(table)
+    if "after_steps" in result:
+        inner_steps.show(result["after_steps"], _LABELS)
     if result.get("classes", {}).get("also_trained_on"):
         print("{also_trained_on} of the {test} test classes were trained on.".format(**result["classes"]))
     if "running_mean" in result:

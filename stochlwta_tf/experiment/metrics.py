@@ -90,7 +90,10 @@ def squared_error(draws, targets):
 
 
 def mixture_nll(draws, targets, noise_std):
-    """−log (1/B) sum_b N(y; f_b, noise_std²), mean over queries, for each task; arguments as `squared_error`."""
+    """−log (1/B) sum_b N(y; f_b, noise_std²), mean over queries, for each task; arguments as `squared_error`.
+
+    Here and below `noise_std` is a number, or an array that broadcasts to `draws`.
+    """
     z = (np.asarray(targets, "float64")[:, None] - draws) / noise_std
     log_p = np.sum(-0.5 * np.square(z) - np.log(noise_std * np.sqrt(2 * np.pi)), -1)
     largest = log_p.max(1, keepdims=True)
@@ -116,7 +119,8 @@ def mixture_band(draws, noise_std, mass=0.9):
 
 
 def _mixture_quantile(probability, draws, noise_std):
-    low, high = draws.min(-3) - 10.0 * noise_std, draws.max(-3) + 10.0 * noise_std
+    reach = 10.0 * np.max(noise_std)
+    low, high = draws.min(-3) - reach, draws.max(-3) + reach
     for _ in range(60):
         middle = (low + high) / 2
         below = mixture_cdf(middle, draws, noise_std) < probability

@@ -5,6 +5,7 @@ from stochlwta_tf.layers.deterministic_lwta import DeterministicLWTA
 from stochlwta_tf.layers.gaussian_conv2d import GaussianConv2D
 from stochlwta_tf.layers.gaussian_dense import GaussianDense
 from stochlwta_tf.layers.input_scale import InputScale
+from stochlwta_tf.layers.observation_noise import ObservationNoise, with_observation_noise
 from stochlwta_tf.layers.stochastic_lwta import StochasticLWTA
 
 __all__ = [
@@ -13,6 +14,8 @@ __all__ = [
     "GaussianConv2D",
     "GaussianDense",
     "InputScale",
+    "ObservationNoise",
     "StochasticLWTA",
     "stored_statistics",
+    "with_observation_noise",
 ]

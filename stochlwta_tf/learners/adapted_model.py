@@ -14,10 +14,12 @@ class Prediction(NamedTuple):
     Attributes:
         mean: Class probabilities, or regression means, averaged over draws, `[query, outputs]`.
         draws: The network's outputs (logits, or means) in each of the B draws, `[B, query, outputs]`.
+        noise_std: Observation std of each draw's mean: a number, or, where it is learned, `[B, query, outputs]`. None of classes.
     """
 
     mean: np.ndarray
     draws: np.ndarray
+    noise_std: float | np.ndarray | None = None
 
 
 class AdaptedModel:
@@ -57,7 +59,9 @@ class AdaptedModel:
             "predict_adapted", lambda: tf.function(learner.predict_adapted, jit_compile=learner.task_runner.xla, autograph=False)
         )
         draws = predict(self.adapted, self.state, self.support_x, self._inputs("query_x", query_x), self._key)
-        return Prediction(learner.likelihood.predictive(draws).numpy(), draws.numpy())
+        outputs, noise_std = learner.likelihood.split(draws)
+        noise_std = noise_std.numpy() if tf.is_tensor(noise_std) else noise_std
+        return Prediction(learner.likelihood.predictive(draws).numpy(), outputs.numpy(), noise_std)
 
     def _inputs(self, argument, x):
         shape = self.learner.network.input_shape[1:]
@@ -70,7 +74,7 @@ class AdaptedModel:
         return x
 
     def _targets(self, y):
-        outputs = self.learner.network.output_shape[-1]
+        outputs = self.learner.targets
         examples = self.support_x.shape[0]
         if self.learner.likelihood.score_name == "accuracy":
             if y.shape != (examples,) or y.dtype.kind not in "iu" or y.min() < 0 or y.max() >= outputs:

@@ -75,7 +75,7 @@ class BMAML(MetaGradientLearner):
         self.meta_loss_name = meta_loss
         self.leader_steps = leader_steps
         self.prior = prior
-        self.others = [self._add_others(*copies) for copies in zip(network.trainable_variables, *self._redrawn())]
+        self.others = [self._add_others(*copies) for copies in zip(self.network.trainable_variables, *self._redrawn())]
         self.log_precisions = [self.add_weight(shape=(particles,), initializer="zeros", name="log_precision")] if prior == "gamma" else []
 
     def _redrawn(self):

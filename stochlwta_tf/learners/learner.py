@@ -7,7 +7,7 @@ import tensorflow as tf
 from pydantic import Field
 
 from stochlwta_tf import objectives, random
-from stochlwta_tf.layers import stored_statistics
+from stochlwta_tf.layers import stored_statistics, with_observation_noise
 from stochlwta_tf.learners.adapted_model import AdaptedModel
 from stochlwta_tf.learners.functional import Stream, functional_call, with_noise_key
 from stochlwta_tf.learners.task_runner import TaskRunner
@@ -15,8 +15,8 @@ from stochlwta_tf.tasks.task import Task
 
 # The arguments of `MetaLearner` that are its attributes, for `get_config`.
 _OPTIONS = (
-    *("noise_std", "saturation", "average", "inner_lr", "inner_clip_norm", "inner_steps", "test_inner_steps", "inner_loss", "draws"),
-    *("batch_statistics", "runner", "parallel_tasks"),
+    *("noise_std", "learn_noise_std", "saturation", "average", "inner_lr", "inner_clip_norm", "inner_steps", "test_inner_steps"),
+    *("inner_loss", "draws", "batch_statistics", "runner", "parallel_tasks"),
 )
 
 
@@ -37,6 +37,7 @@ class MetaLearner(keras.Model):
         network: A built `keras.Model` without a final softmax.
         likelihood: `"categorical"` for class labels, `"gaussian"` for real targets.
         noise_std: Observation std of the Gaussian likelihood, in the targets' units.
+        learn_noise_std: Whether that is only where it starts: it is learned, as weights of the network, see `ObservationNoise`.
         saturation: Bound at which the published code clips probabilities in its cross-entropy; none by default.
         average: What prediction averages over draws: `"logits"` (eq. 11) or `"probabilities"`.
         inner_lr: Learning rate of the inner steps.
@@ -70,6 +71,7 @@ class MetaLearner(keras.Model):
         *,
         likelihood: Literal["categorical", "gaussian"] = "categorical",
         noise_std: Annotated[float, Field(gt=0)] = 1.0,
+        learn_noise_std: bool = False,
         saturation: Annotated[float, Field(gt=0, lt=0.5)] | None = None,
         average: Literal["logits", "probabilities"] = "logits",
         inner_lr: Annotated[float, Field(gt=0)] = 0.01,
@@ -86,6 +88,10 @@ class MetaLearner(keras.Model):
         super().__init__(**kwargs)
         if not network.trainable_variables:
             raise ValueError(f"The network has no trainable weights; build it before it is wrapped. Received: network={network}")
+        if learn_noise_std and likelihood != "gaussian":
+            raise ValueError(f"`learn_noise_std` needs regression tasks. Received: learn_noise_std=True, likelihood={likelihood!r}")
+        if learn_noise_std:
+            network = with_observation_noise(network, noise_std)
         self.network = network
         self.inner_lr = inner_lr
         self.inner_clip_norm = inner_clip_norm
@@ -97,9 +103,12 @@ class MetaLearner(keras.Model):
         self.runner = runner
         self.parallel_tasks = parallel_tasks
         self.noise_std = noise_std
+        self.learn_noise_std = learn_noise_std
         self.saturation = saturation
         self.average = average
-        self.likelihood = objectives.Gaussian(noise_std) if likelihood == "gaussian" else objectives.Categorical(average, saturation)
+        self.targets = network.output_shape[-1] // (2 if learn_noise_std else 1)
+        gaussian = objectives.LearnedGaussian(self.targets) if learn_noise_std else objectives.Gaussian(noise_std)
+        self.likelihood = gaussian if likelihood == "gaussian" else objectives.Categorical(average, saturation)
         self._loss_metric = keras.metrics.Mean("loss")
         self._score_metric = keras.metrics.Mean(self.likelihood.score_name)
         self._train_score_metric = keras.metrics.Mean(f"{self.train_score}_{self.likelihood.score_name}")

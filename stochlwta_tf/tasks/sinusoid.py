@@ -29,6 +29,7 @@ class Sinusoid(TaskDistribution):
         points: Support points (K).
         queries: Evenly spaced query points of a validation or test task.
         train_queries: Random query points of a training task; 0 for learners that use the support set alone.
+        train_points: Support points of a training task; `None` for K.  Reptile's authors train on 50 and test on 10.
 
     Raises:
         ConfigurationError: If an option is out of its range.
@@ -53,10 +54,13 @@ class Sinusoid(TaskDistribution):
         points: Annotated[int, Field(ge=1)] = 10,
         queries: Annotated[int, Field(ge=2)] = 100,
         train_queries: Annotated[int, Field(ge=0)] = 10,
+        train_points: Annotated[int, Field(ge=1)] | None = None,
     ):
         super().__init__(split, batch, seed)
         if setting not in _SETTINGS:
             raise ConfigurationError(f"setting must be one of {', '.join(_SETTINGS)}. Received: setting={setting}.")
+        if split == "train" and train_points is not None:
+            points = train_points
         at_least(1, points=points)
         at_least(2, queries=queries)
         at_least(0, train_queries=train_queries)

@@ -1,0 +1,76 @@
+"""Which unlabelled examples an active learner asks about: scores of a pool, of which the largest is queried."""
+
+import numpy as np
+
+from stochlwta_tf.errors import ConfigurationError
+from stochlwta_tf.learners import ABML, BMAML, PLATIPUS
+
+INFORMED = {"regression": "variance", "classification": "entropy"}
+
+
+def variance(draws, mean):
+    """The variance over draws of the predicted mean, summed over targets: `[tasks, pool]`.
+
+    Args:
+        draws: Predicted means `[tasks, B, pool, targets]`.
+        mean: Their average, unused.
+
+    Example:
+
+        variance(np.array([[[[0.0]], [[2.0]]]]), None)  # [[1.0]]
+    """
+    return np.var(draws, axis=1).sum(-1)
+
+
+def entropy(draws, mean):
+    """The entropy of the predictive mean, −sum_c p_c log p_c: `[tasks, pool]`.
+
+    Args:
+        draws: Unused.
+        mean: Class probabilities `[tasks, pool, classes]`.
+
+    Example:
+
+        entropy(None, np.array([[[0.5, 0.5]]]))  # [[log 2]]
+    """
+    return -np.sum(mean * np.log(np.maximum(mean, np.finfo("float32").tiny)), -1)
+
+
+SCORES = {"variance": variance, "entropy": entropy}
+
+
+def is_bayesian(learner):
+    """Whether the draws of a prediction differ: the weights are sampled, or the network is stochastic."""
+    samples = isinstance(learner, (ABML, BMAML, PLATIPUS))
+    noisy = any(v.name == "seed_generator_state" for v in learner.network.non_trainable_variables)
+    return learner.draws > 1 and (samples or noisy)
+
+
+def strategies(asked, kind, learner):
+    """The strategies to run: what is asked for, and random choice to compare with.
+
+    Args:
+        asked: `"auto"`, `"variance"`, `"entropy"` or `"random"`.
+        kind: `"regression"` or `"classification"`.
+        learner: A `MetaLearner`.
+
+    Raises:
+        ConfigurationError: The tasks are of the other kind, or the learner has no draws that differ.
+
+    Example:
+
+        strategies("auto", "regression", maml)  # ["random"]
+    """
+    informed = INFORMED[kind]
+    if asked == "random" or asked == "auto" and not is_bayesian(learner):
+        return ["random"]
+    if asked not in ("auto", informed):
+        raise ConfigurationError(
+            f"active_learning.strategy must be auto, {informed} or random for {kind}. Received: active_learning.strategy={asked}."
+        )
+    if not is_bayesian(learner):
+        raise ConfigurationError(
+            f"active_learning.strategy={informed} needs a learner whose draws differ: evaluation.draws above 1, and sampled weights or a "
+            f"stochastic network. Received: a {type(learner).__name__} with {learner.draws} draws."
+        )
+    return [informed, "random"]

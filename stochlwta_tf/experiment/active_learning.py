@@ -1,0 +1,193 @@
+"""Active learning: a learner labels a few examples of its own choice, `evaluate.py --run DIR --active`.
+
+The paper's section 4.3 (figure 4c) gives no details; this is our reading.  Of each test task a few examples are labelled and a pool is
+not.  The learner adapts from the meta-learned state to what is labelled, is tested on the task's queries, asks for the label of one
+example of the pool, and begins again from the meta-learned state.  Strategies are compared on the same tasks, first examples and pools.
+"""
+
+from pathlib import Path
+
+import numpy as np
+import tensorflow as tf
+
+from stochlwta_tf.errors import ConfigurationError
+from stochlwta_tf.experiment import acquisition, build, metrics
+from stochlwta_tf.experiment import config as configuration
+from stochlwta_tf.experiment.run_folder import command, device_name, replacing, write_json
+
+_START = 5  # labelled points of a regression task
+
+
+def active(config, folder, learner, path=None):
+    """Runs a configuration's active learning with a trained learner; writes, draws, prints and returns the result.
+
+    Args:
+        config: The `Configuration`; its `active_learning` section says how.
+        folder: The `RunFolder`.
+        learner: The trained `MetaLearner`, with the test's options.
+        path: The result's file; `active.json` in the folder by default. The figure stands beside it.
+
+    Returns:
+        A dictionary; see `docs/regression.md`.
+
+    Raises:
+        ConfigurationError: The tasks have no pool, or the strategy does not suit them or the learner.
+        DataError: A class has too few images for the pool.
+    """
+    from stochlwta_tf.layers import BatchNormalization
+    from stochlwta_tf.report import active_figure
+
+    distribution, labelled, pool = candidates(config)
+    kind, resolved = distribution.kind, config.resolved()
+    names = acquisition.strategies(config.active_learning.strategy, kind, learner)
+    chosen = {name: run(learner, distribution, labelled, pool, name, config) for name in names}
+    options = {key: value for key, value in learner.get_config().items() if key in resolved["learner"] and key != "name"}
+    normalized = any(isinstance(layer, BatchNormalization) for layer in learner.network.layers)
+    result = {
+        "name": config.name,
+        "measure": "mse" if kind == "regression" else "accuracy",
+        "unit": "" if kind == "regression" else "%",
+        "labelled": [len(labelled) + i for i in range(config.active_learning.queries + 1)],
+        "strategies": {name: intervals(values) for name, values in chosen.items()},
+        **({f"{names[0]} - random": intervals(chosen[names[0]] - chosen["random"])} if len(names) > 1 else {}),
+        "tasks": config.evaluation.tasks,
+        "pool": len(pool),
+        "protocol": config.protocol,
+        "batch_statistics": learner.batch_statistics if normalized else None,
+        "iterations": config.training.iterations,
+        "seed": config.seed,
+        "evaluation_seed": config.evaluation.seed,
+        "task": resolved["task"],
+        "learner": {"name": config.learner.name, **options},
+        "inner_steps": learner.steps_at_test,
+        "draws": learner.draws,
+        "device": device_name(),
+        "command": command(),
+    }
+    path = Path(path) if path else folder.path / "active.json"
+    write_json(path, result)
+    with replacing(path.with_suffix(".png")) as part:
+        active_figure.draw(part, result)
+    show(result)
+    return result
+
+
+def candidates(config):
+    """Test tasks whose support set holds the first labelled examples and the pool.
+
+    The labels of the pool are so drawn as any support label, with the noise of the setting; the queries are the test's.
+
+    Returns:
+        The `TaskDistribution`, and the places in its support sets of the labelled examples and of the pool, as arrays.
+
+    Raises:
+        ConfigurationError: The tasks cannot have a pool of that size.
+    """
+    options, values = config.active_learning, config.resolved()
+    task = values["task"]
+    if task.get("protocol") == "original_code":
+        raise ConfigurationError("active learning needs images without replacement. Received: protocol original_code.")
+    if options.queries > options.pool:
+        raise ConfigurationError(
+            f"active_learning.queries must be at most active_learning.pool={options.pool}. Received: {options.queries}."
+        )
+    if "points" in task:
+        start = _START if options.start is None else options.start
+        task["points"] = start + options.pool
+        places = np.arange(task["points"])
+        labelled = places < start
+    elif "shot" in task:
+        way, start = task["way"], task["shot"] if options.start is None else options.start
+        if options.pool % way:
+            raise ConfigurationError(f"active_learning.pool must be a multiple of task.way={way}. Received: {options.pool}.")
+        task["shot"] = start + options.pool // way
+        places = np.arange(way * task["shot"])
+        labelled = places % task["shot"] < start  # images come in the order of their classes
+    else:
+        raise ConfigurationError(f"active learning needs tasks with points or shots. Received: task.name={task['name']}.")
+    return build.tasks(configuration.from_dict(values, where="active_learning"), "test"), places[labelled], places[~labelled]
+
+
+def run(learner, distribution, labelled, pool, strategy, config):
+    """One strategy on the first tasks of a distribution: the measure after each query, `[tasks, queries + 1]`."""
+    parts = []
+    for index in range(-(-config.evaluation.tasks // distribution.batch)):
+        # The same numbers for every learner and strategy that uses them.
+        noise = np.random.default_rng([config.evaluation.seed, index]).random((distribution.batch, len(pool)))
+        score = noise_score(noise) if strategy == "random" else model_score(learner, acquisition.SCORES[strategy])
+        measure = squared_error if distribution.kind == "regression" else accuracy
+        parts.append(learn(learner, distribution.sample(index), labelled, pool, config.active_learning.queries, score, measure)[0])
+    return np.concatenate(parts)[: config.evaluation.tasks]
+
+
+def learn(learner, tasks, labelled, pool, queries, score, measure):
+    """Queries one example after another for each task of a batch.
+
+    Args:
+        learner: A `MetaLearner`.
+        tasks: A `Task` batch, its support sets all candidates.
+        labelled, pool: Places in the support sets.
+        queries: How many examples to ask about.
+        score: Function of a `Task` batch whose queries are the pool: `[tasks, pool]`, the largest is asked about.
+        measure: Function of draws, predictive mean and targets: a number for each task.
+
+    Returns:
+        The measure before and after each query, `[tasks, queries + 1]`, and the places labelled in the end, in order.
+    """
+    count = len(tasks.key)
+    labelled = np.tile(labelled, (count, 1))
+    free = np.ones((count, len(pool)), bool)
+    pool_x, pool_y = (tf.gather(t, pool, axis=1) for t in (tasks.support_x, tasks.support_y))
+    values = []
+    for query in range(queries + 1):
+        known = tasks._replace(**{f: tf.gather(getattr(tasks, f), labelled, batch_dims=1) for f in ("support_x", "support_y")})
+        values.append(measure(*predicted(learner, known), tasks.query_y.numpy()))
+        if query < queries:
+            best = np.argmax(np.where(free, score(known._replace(query_x=pool_x, query_y=pool_y)), -np.inf), 1)
+            free[np.arange(count), best] = False
+            labelled = np.concatenate([labelled, pool[best][:, None]], 1)
+    return np.stack(values, 1), labelled
+
+
+def predicted(learner, tasks):
+    """Draws, of the means alone where the noise is learned, and the predictive mean."""
+    outputs = learner.predict_tasks(tasks)
+    return np.asarray(learner.likelihood.split(outputs)[0]), learner.predictive(outputs).numpy()
+
+
+def model_score(learner, score):
+    return lambda tasks: score(*predicted(learner, tasks))
+
+
+def noise_score(noise):
+    return lambda tasks: noise
+
+
+def squared_error(draws, mean, y):
+    return metrics.squared_error(draws, y)
+
+
+def accuracy(draws, mean, y):
+    return 100 * metrics.accuracy(mean, y)
+
+
+def intervals(values):
+    """Mean over tasks and half of its 95 % interval after each query, as lists; of differences it is the paired interval."""
+    pairs = [metrics.mean_and_ci95(column) for column in np.transpose(values)]
+    return {"value": [value for value, _ in pairs], "ci95": [ci95 for _, ci95 in pairs]}
+
+
+def show(result):
+    """Prints a row for each number of labelled examples."""
+    from rich.console import Console
+    from rich.table import Table
+
+    print(f"{result['name']}: {result['tasks']} test tasks, {result['measure']} after each query of a pool of {result['pool']}")
+    columns = {**result["strategies"], **{key: value for key, value in result.items() if key.endswith("- random")}}
+    table = Table()
+    table.add_column("labelled", justify="right")
+    for name in columns:
+        table.add_column(f"{name} ± 95 % CI", justify="right")
+    for i, count in enumerate(result["labelled"]):
+        table.add_row(str(count), *(f"{c['value'][i]:.4g} ± {c['ci95'][i]:.2g}{result['unit']}" for c in columns.values()))
+    Console().print(table)

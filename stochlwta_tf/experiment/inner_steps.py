@@ -1,0 +1,41 @@
+"""One test after several numbers of inner steps: `evaluation.steps`."""
+
+
+def with_steps(learner, steps):
+    """The learner as it is, adapting in another number of steps."""
+    twin = type(learner).from_config({**learner.get_config(), "test_inner_steps": steps})
+    twin.set_weights(learner.get_weights())
+    return twin
+
+
+def after_steps(learner, counts, test):
+    """The measures of a test after each of several numbers of inner steps, on the same tasks with the same noise.
+
+    With no step a prediction is the meta-learned network's; of PLATIPUS still with the support set's gradient in p(theta | S).
+
+    Args:
+        learner: A `MetaLearner`.
+        counts: Numbers of inner steps.
+        test: Function from a learner to its measures, `{name: (value, half of the 95 % interval, unit)}`.
+
+    Returns:
+        `{str(steps): {name: {"value", "ci95", "unit"}}}`, keys as JSON has them.
+    """
+    return {
+        str(steps): {name: dict(zip(("value", "ci95", "unit"), row)) for name, row in test(with_steps(learner, steps)).items()}
+        for steps in counts
+    }
+
+
+def show(results, labels):
+    """Prints what `after_steps` returned as a table; `labels` names the measures."""
+    from rich.console import Console
+    from rich.table import Table
+
+    table = Table()
+    table.add_column("steps", justify="right")
+    for name, row in next(iter(results.values())).items():
+        table.add_column(f"{labels[name]}{', ' + row['unit'] if row['unit'] else ''}", justify="right")
+    for steps, rows in results.items():
+        table.add_row(steps, *(f"{row['value']:.4g} ± {row['ci95']:.2g}" for row in rows.values()))
+    Console().print(table)

@@ -1,0 +1,49 @@
+"""What a learner predicts of test tasks."""
+
+import time
+from typing import NamedTuple
+
+import numpy as np
+
+
+class Predictions(NamedTuple):
+    """What was predicted of test tasks, as arrays whose first axis is the task.
+
+    Attributes:
+        query_y: Targets of the queries.
+        draws: The network's outputs (logits, or regression means) in each draw, `[tasks, B, queries, outputs]`.
+        mean: Their predictive mean: probabilities, or regression means, `[tasks, queries, outputs]`.
+        seconds: Time of adapting and predicting, of each batch of tasks.
+        noise_std: Observation std of regression: a number, or, where it is learned, `[tasks, B, 1, outputs]`; None of classes.
+    """
+
+    query_y: np.ndarray
+    draws: np.ndarray
+    mean: np.ndarray
+    seconds: np.ndarray
+    noise_std: float | np.ndarray | None = None
+
+
+def predict(learner, distribution, tasks):
+    """Adapts to each of the first `tasks` tasks of a distribution and predicts its queries.
+
+    Args:
+        learner: A `MetaLearner`.
+        distribution: A `TaskDistribution`.
+        tasks: How many.
+
+    Returns:
+        `Predictions`.
+    """
+    batches, seconds = [], []
+    for index in range(-(-tasks // distribution.batch)):
+        batch = distribution.sample(index)
+        start = time.perf_counter()
+        draws = learner.predict_tasks(batch).numpy()  # the copy waits for the device
+        seconds.append(time.perf_counter() - start)
+        batches.append((batch.query_y.numpy(), draws, learner.predictive(draws).numpy()))
+    query_y, outputs, mean = (np.concatenate(column)[:tasks] for column in zip(*batches, strict=True))
+    draws, noise_std = learner.likelihood.split(outputs)
+    if np.ndim(noise_std):
+        noise_std = np.asarray(noise_std)[:, :, :1]  # the same for every query
+    return Predictions(query_y, np.asarray(draws), mean, np.array(seconds), noise_std)
