@@ -7,6 +7,7 @@ from pydantic import Field
 
 from stochlwta_tf import random
 from stochlwta_tf.errors import DataError
+from stochlwta_tf.tasks.protocols import ProtocolName
 from stochlwta_tf.tasks.task import Task, TaskDistribution, at_least
 
 
@@ -27,6 +28,7 @@ class ImageTasks(TaskDistribution):
         rotations: Whether images turned by 90, 180 and 270 degrees are further classes (in every split); takes four times the memory.
         replacement: Draw classes and images with replacement, as the paper's published code does: a task may hold a class under two
             labels and an image twice, and a query may be a support image.
+        protocol: Which published procedure the splits follow.
 
     Raises:
         ConfigurationError: If an option is out of its range.
@@ -54,8 +56,10 @@ class ImageTasks(TaskDistribution):
         train_queries: Annotated[int, Field(ge=0)] | None = None,
         rotations: bool = False,
         replacement: bool = False,
+        protocol: ProtocolName = "standard",
     ):
         super().__init__(split, batch, seed)
+        self.protocol = protocol
         if split == "train":
             shot = shot if train_shot is None else train_shot
             queries = queries if train_queries is None else train_queries
