@@ -17,7 +17,7 @@ setup(
     license="MIT",
     python_requires=">=3.10",
     packages=find_packages(include=["stochlwta_tf", "stochlwta_tf.*"]),
-    package_data={"stochlwta_tf": ["report/*.yaml"]},
+    package_data={"stochlwta_tf": ["report/*.yaml", "tasks/*.yaml"]},
     install_requires=[
         "tensorflow>=2.18",
         "keras>=3.8",

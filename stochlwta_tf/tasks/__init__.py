@@ -1,12 +1,35 @@
 """Task distributions: what the learners are trained and tested on."""
 
+from stochlwta_tf.tasks.cifar100 import Cifar100
 from stochlwta_tf.tasks.class_bank import ClassBank
 from stochlwta_tf.tasks.glyphs import Glyphs
+from stochlwta_tf.tasks.image_folder import ImageFolder
 from stochlwta_tf.tasks.images import ImageTasks
+from stochlwta_tf.tasks.miniimagenet import MiniImageNet
 from stochlwta_tf.tasks.omniglot import Omniglot
 from stochlwta_tf.tasks.sinusoid import Sinusoid
 from stochlwta_tf.tasks.task import SPLITS, Task, TaskDistribution
 
-TASKS = {"sinusoid": Sinusoid, "omniglot": Omniglot, "glyphs": Glyphs}
+TASKS = {
+    "sinusoid": Sinusoid,
+    "omniglot": Omniglot,
+    "glyphs": Glyphs,
+    "cifar100": Cifar100,
+    "miniimagenet": MiniImageNet,
+    "image_folder": ImageFolder,
+}
 
-__all__ = ["SPLITS", "TASKS", "ClassBank", "Glyphs", "ImageTasks", "Omniglot", "Sinusoid", "Task", "TaskDistribution"]
+__all__ = [
+    "SPLITS",
+    "TASKS",
+    "Cifar100",
+    "ClassBank",
+    "Glyphs",
+    "ImageFolder",
+    "ImageTasks",
+    "MiniImageNet",
+    "Omniglot",
+    "Sinusoid",
+    "Task",
+]
+__all__ += ["TaskDistribution"]

@@ -6,6 +6,7 @@ import logging
 import os
 import tempfile
 import time
+import weakref
 import zlib
 from pathlib import Path
 
@@ -16,6 +17,7 @@ from stochlwta_tf.tasks.class_bank import ClassBank
 
 _FORMAT = 1
 _HOUR = 3600.0
+_in_use = weakref.WeakValueDictionary()  # what this process has read and still uses: its splits share one bank, checked once
 
 
 def cache_folder():
@@ -54,17 +56,23 @@ def cached_bank(name, settings, build):
         except OSError as error:
             where = f"{stem.parent} ({error.strerror or error})"
             raise DataError(f"Cannot write prepared data to {where}; set STOCHLWTA_CACHE to a writable folder.") from error
+        bank = _read(stem) or bank  # mapped from the file, so that what was built need not stay in memory
     return bank
 
 
 def _read(stem):
     """The stored bank, or None if it is missing or damaged."""
     try:
-        index = json.loads(stem.with_suffix(".json").read_text(encoding="utf-8"))
-        images = np.load(stem.with_suffix(".npy"), mmap_mode="r")
-        if zlib.crc32(images) != index["crc32"]:
-            return None
-        return ClassBank(images, index["first"], index["count"], index["names"])
+        paths = stem.with_suffix(".json"), stem.with_suffix(".npy")
+        state = tuple((str(path), status.st_ino, status.st_size, status.st_mtime_ns) for path in paths for status in [path.stat()])
+        if state not in _in_use:
+            index = json.loads(paths[0].read_text(encoding="utf-8"))
+            images = np.load(paths[1], mmap_mode="r")
+            if zlib.crc32(images) != index["crc32"]:
+                return None
+            bank = ClassBank(images, index["first"], index["count"], index["names"])
+            return _in_use.setdefault(state, bank)
+        return _in_use[state]
     except (OSError, ValueError, EOFError, KeyError, TypeError, DataError):
         return None
 

@@ -1,7 +1,5 @@
 """Labelled images in memory, sorted by class: what few-shot image tasks are sampled from."""
 
-import functools
-
 import numpy as np
 import tensorflow as tf
 
@@ -11,7 +9,8 @@ from stochlwta_tf.errors import DataError
 class ClassBank:
     """uint8 images of many classes in one array; a class is a run of neighbouring images.
 
-    The array may be memory-mapped, and subsets share it: picking the classes of a split copies nothing.
+    The array may be memory-mapped, and subsets share it: picking the classes of a split copies nothing, and what is later held in memory
+    for sampling is held once.
 
     Args:
         images: uint8 array `[images, height, width, channels]`, sorted by class.
@@ -31,6 +30,7 @@ class ClassBank:
     def __init__(self, images, first, count, names):
         self.images, self.first, self.count = images, np.asarray(first, "int32"), np.asarray(count, "int32")
         self.names = tuple(names)
+        self._source, self._start, self._tensors = self, 0, {}
         if images.dtype != np.uint8 or images.ndim != 4:
             raise DataError(f"Images must be uint8 [images, height, width, channels]. Received: {images.dtype} {list(images.shape)}.")
         if not self.names or not (len(self.first) == len(self.count) == len(self.names)):
@@ -68,7 +68,15 @@ class ClassBank:
         chosen = np.array([index[name] for name in names], int)
         first, count = self.first[chosen], self.count[chosen]
         start, stop = (first.min(), (first + count).max()) if len(chosen) else (0, 0)
-        return ClassBank(self.images[start:stop], first - start, count, names)
+        return self._sharing(ClassBank(self.images[start:stop], first - start, count, names), start)
+
+    def parts(self, first, count):
+        """A bank of the same classes with other images of the same array: `count[i]` images from number `first[i]` on for class i."""
+        return self._sharing(ClassBank(self.images, first, count, self.names), 0)
+
+    def _sharing(self, part, start):
+        part._source, part._start = self._source, self._start + int(start)
+        return part
 
     def split(self, groups):
         """Class-disjoint banks from a dict of lists of names.
@@ -102,11 +110,14 @@ class ClassBank:
             i = int(np.argmin(self.count))
             raise DataError(f"Class {self.names[i]!r} has {self.count[i]} images, but shot + queries needs {images}.")
 
-    @functools.cached_property
+    @property
     def tensor(self):
-        """The images as a uint8 `tf.Variable` in host memory.
+        """The images as a uint8 `tf.Variable` in host memory, one for all banks that were taken from one and hold the same images.
 
         A variable, because a graph holds it by reference: tf.data writes a captured tensor into the graph again for every iterator.
         """
-        with tf.init_scope(), tf.device("CPU:0"):
-            return tf.Variable(self.images, trainable=False, name="class_bank")
+        tensors, key = self._source._tensors, (self._start, len(self.images))
+        if key not in tensors:
+            with tf.init_scope(), tf.device("CPU:0"):
+                tensors[key] = tf.Variable(self.images, trainable=False, name="class_bank")
+        return tensors[key]

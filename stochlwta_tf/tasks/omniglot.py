@@ -1,6 +1,5 @@
 """Omniglot (Lake, Salakhutdinov & Tenenbaum 2015): 1,623 handwritten characters, 20 drawings of each."""
 
-import urllib.request
 from typing import Annotated
 
 import numpy as np
@@ -12,6 +11,7 @@ from stochlwta_tf.tasks.cache import cached_bank
 from stochlwta_tf.tasks.class_bank import ClassBank
 from stochlwta_tf.tasks.images import ImageTasks
 from stochlwta_tf.tasks.protocols import ProtocolName
+from stochlwta_tf.tasks.tfds_source import prepared
 
 _PARTS = {"background": ("train", 964), "evaluation": ("test", 659)}  # the data set's own parts: their tfds split, their characters
 _PAPER_TRAINING = 974  # appendix A: 974 characters for training and 649 for testing, after a shuffle
@@ -78,19 +78,7 @@ class Omniglot(ImageTasks):
 
 def load(invert=True, antialias=True, data_dir=None):
     """All of Omniglot as a `ClassBank` of 28x28 images; class names are such as `"background/Greek_3"`."""
-    import tensorflow_datasets as tfds  # here, because it takes seconds and is not needed once the data is cached
-
-    builder = tfds.builder("omniglot", data_dir=data_dir)
-    try:
-        if not builder.is_prepared():  # tfds would retry for minutes where there is no network
-            urllib.request.urlopen(builder.info.homepage, timeout=10).close()
-        builder.download_and_prepare()
-    except Exception as error:  # a failed download raises a different type at each stage, from DNS to checksum
-        reason = f"{type(error).__name__}: {error}".splitlines()[0][:200]
-        raise DataError(
-            f"Omniglot is not in {builder.data_dir} and could not be downloaded ({reason}); set data_dir or TFDS_DATA_DIR to the folder"
-            " that holds omniglot/."
-        ) from error
+    builder = prepared("omniglot", "Omniglot", data_dir)
 
     def shrink(example):
         image = tf.image.resize(example["image"][..., :1], (28, 28), "bilinear", antialias=antialias)

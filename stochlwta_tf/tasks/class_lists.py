@@ -1,0 +1,24 @@
+"""Which classes each split of a data set has, as the field has agreed on them (`class_lists.yaml`)."""
+
+import functools
+from importlib import resources
+
+import yaml
+
+
+@functools.cache
+def _all():
+    return yaml.safe_load(resources.files(__package__).joinpath("class_lists.yaml").read_text(encoding="utf-8"))
+
+
+def class_list(name):
+    """The classes of each split, as `{"train": names, "validation": names, "test": names}`.
+
+    Args:
+        name: `"cifar_fs"`, `"fc100"` or `"miniimagenet"`; the last has a dict per split, from WordNet number to name.
+
+    Example:
+
+        class_list("cifar_fs")["test"]  # ["baby", "bed", …]
+    """
+    return _all()[name]

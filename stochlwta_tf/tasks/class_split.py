@@ -1,0 +1,87 @@
+"""Which classes are for training, validation and testing: from a file, or by a seed."""
+
+import csv
+import io
+import math
+from pathlib import Path
+from typing import Annotated
+
+import numpy as np
+import yaml
+from pydantic import Field
+
+from stochlwta_tf.errors import ConfigurationError, DataError
+from stochlwta_tf.tasks.task import SPLITS
+
+NotNegative = Annotated[float, Field(ge=0)]
+
+
+def from_file(path):
+    """The classes of each split, as a file says.
+
+    A YAML or JSON file maps `train`, `validation` (or `val`) and `test` to lists of class names; a CSV file has the columns `split` and
+    `class`.
+
+    Args:
+        path: The file; its ending tells its kind.
+
+    Raises:
+        DataError: If it cannot be read, or says something else.
+
+    Example:
+
+        from_file("splits.yaml")  # {"train": ["cat", "dog"], "test": ["owl"]}
+    """
+    path = Path(path).expanduser()
+    try:
+        text = path.read_text(encoding="utf-8-sig")
+        if path.suffix.lower() == ".csv":
+            groups = {}
+            for row in csv.DictReader(io.StringIO(text)):
+                groups.setdefault(row["split"], []).append(row["class"])
+        else:
+            groups = yaml.safe_load(text)  # JSON is YAML
+    except OSError as error:
+        raise DataError(f"split_file cannot be read: {error.strerror}. Received: split_file={path}.") from error
+    except (UnicodeDecodeError, csv.Error, yaml.YAMLError) as error:
+        raise DataError(f"{path}: not a text file of its kind. Received: {str(error).splitlines()[0]}.") from error
+    except KeyError as error:
+        raise DataError(f"{path}: the first line must be split,class. Received: no column {error}.") from error
+    if not isinstance(groups, dict) or not groups or not all(isinstance(names, list) for names in groups.values()):
+        raise DataError(f"{path}: must map {', '.join(SPLITS)} to lists of classes. Received: {str(groups)[:80]}.")
+    groups = {"validation" if name == "val" else name: [str(c) for c in names] for name, names in groups.items()}
+    unknown = groups.keys() - set(SPLITS)
+    if unknown:
+        raise DataError(f"{path}: splits are called {', '.join(SPLITS)}. Received: {', '.join(map(str, unknown))}.")
+    return groups
+
+
+def by_seed(names, sizes, seed):
+    """The classes of each split in a random order of the names, which depends on the seed and the names alone.
+
+    Args:
+        names: All classes.
+        sizes: Of training, validation and testing: fractions that sum to 1 (rounded, the test has the rest), or numbers of classes.
+        seed: Of the order.
+
+    Raises:
+        ConfigurationError: If the sizes are neither, or ask for more classes than there are.
+
+    Example:
+
+        by_seed(["a", "b", "c", "d"], (0.5, 0.25, 0.25), seed=0)
+    """
+    n = len(names)
+    if math.isclose(sum(sizes), 1.0, abs_tol=1e-6):
+        train, validation = round(sizes[0] * n), round(sizes[1] * n)
+        validation = min(validation, n - train)
+        counts = (train, validation, n - train - validation if sizes[2] else 0)
+    elif all(float(size).is_integer() for size in sizes) and sum(sizes) <= n:
+        counts = tuple(map(int, sizes))
+    else:
+        given = ", ".join(f"{size:g}" for size in sizes)
+        raise ConfigurationError(
+            f"class_split must be three fractions that sum to 1, or three numbers of classes out of {n}. Received: class_split=[{given}]."
+        )
+    order = iter(np.random.RandomState(seed).permutation(sorted(names)).tolist())
+    return {split: sorted(next(order) for _ in range(count)) for split, count in zip(SPLITS, counts, strict=True)}

@@ -1,0 +1,73 @@
+"""Picture files to uint8 pixels of one size, whatever their mode; many at once, with a progress bar."""
+
+import io
+from multiprocessing.pool import ThreadPool
+
+import numpy as np
+from PIL import Image, ImageOps
+from rich.console import Console
+from rich.progress import track
+
+from stochlwta_tf.errors import DataError
+
+EXTENSIONS = frozenset({".jpg", ".jpeg", ".png", ".bmp", ".gif", ".webp", ".tif", ".tiff", ".ppm", ".pgm", ".pbm", ".jp2"})
+_THREADS = 4  # Pillow decodes outside Python's lock
+
+
+def decode(data, size, channels, where):
+    """The pixels of one picture.
+
+    Transparent pictures are laid on white, 16-bit ones keep their upper 8 bits (rounded), of moving ones the first frame is taken, and
+    photographs are turned upright as their camera noted.  A picture of another size is resized whole (Lanczos), not cropped.
+
+    Args:
+        data: The file's bytes.
+        size: Height and width of the result.
+        channels: 3 for RGB, 1 for greyscale.
+        where: The file, for the message.
+
+    Returns:
+        uint8 array `[size, size, channels]`.
+
+    Raises:
+        DataError: If it is not a picture, is cut off or damaged, or has a mode without a fixed white.
+
+    Example:
+
+        decode(Path("cat.png").read_bytes(), 84, 3, "cat.png").shape  # (84, 84, 3)
+    """
+    try:
+        with Image.open(io.BytesIO(data)) as image:
+            image.load()
+            image = _opaque(ImageOps.exif_transpose(image)).convert("RGB" if channels == 3 else "L")
+            if image.size != (size, size):
+                image = image.resize((size, size), Image.Resampling.LANCZOS)
+            return np.asarray(image).reshape(size, size, channels)
+    except Exception as error:  # Pillow raises many types: OSError for a cut file, SyntaxError for a broken PNG, ValueError for a mode
+        reason = "it is not a picture" if isinstance(error, Image.UnidentifiedImageError) else str(error).splitlines()[0]
+        raise DataError(f"{where}: cannot be decoded: {reason}. Received: {len(data)} bytes.") from error
+
+
+def _opaque(image):
+    """The picture in 8 bits and without transparency."""
+    if image.mode == "F":
+        raise ValueError("its pixels are floating-point numbers, of which none is white")
+    if image.mode.startswith("I"):
+        return Image.fromarray(np.rint(np.clip(np.asarray(image, "float64"), 0, 65535) / 257).astype("uint8"))
+    if not image.has_transparency_data:
+        return image
+    image = image.convert("RGBA")
+    return Image.alpha_composite(Image.new("RGBA", image.size, "white"), image)
+
+
+def in_parallel(function, items, title):
+    """The results of a function over a list, in its order, while a bar on the terminal says how far it is.
+
+    Example:
+
+        np.stack(list(in_parallel(read, paths, "Decoding")))
+    """
+    console = Console(stderr=True)
+    with ThreadPool(_THREADS) as pool:
+        done = pool.imap(function, items, chunksize=32)
+        yield from track(done, title, len(items), console=console, disable=not console.is_terminal)

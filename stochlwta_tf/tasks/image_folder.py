@@ -1,0 +1,128 @@
+"""One's own images: a folder for each class, or a CSV file that says which class a picture is of."""
+
+import csv
+import hashlib
+import json
+import os
+from pathlib import Path
+from typing import Annotated, Literal
+
+import numpy as np
+from pydantic import Field
+
+from stochlwta_tf.errors import ConfigurationError, DataError
+from stochlwta_tf.tasks.cache import cached_bank
+from stochlwta_tf.tasks.class_bank import ClassBank
+from stochlwta_tf.tasks.class_split import NotNegative, by_seed, from_file
+from stochlwta_tf.tasks.decoding import EXTENSIONS, decode, in_parallel
+from stochlwta_tf.tasks.images import ImageTasks
+from stochlwta_tf.tasks.protocols import ProtocolName
+from stochlwta_tf.tasks.task import at_least
+
+
+class ImageFolder(ImageTasks):
+    """Few-shot tasks from any pictures: of every mode and size, converted to one (see `decoding.decode`), and cached.
+
+    Pictures are decoded again when a file was added, removed or changed.  Classes and pictures are in the order of their names.
+
+    Args:
+        split, batch, seed: As in `TaskDistribution`.
+        data_dir: A folder with a folder of pictures (at any depth) for each class; or a CSV file with the columns `filename` (relative to
+            the CSV's folder) and `label`.
+        size: Height and width that pictures are resized to.
+        channels: 3 for colour, 1 for greyscale.
+        split_file: YAML, JSON or CSV file that says which classes are for training, validation and testing; see `class_split.from_file`.
+        class_split: Without `split_file`: the classes for training, validation and testing, as fractions that sum to 1 or as numbers of
+            classes.
+        split_seed: Without `split_file`: seed of the order in which classes are told to the splits.
+        protocol: `"standard"`, or `"original_code"`, which has the same splits.
+        **options: `way`, `shot`, `queries` and the others of `ImageTasks`.
+
+    Raises:
+        ConfigurationError: If an option is out of its range, or the protocol is `paper`.
+        DataError: If there are no pictures, one cannot be decoded, or a class is in two splits; the message names it.
+
+    Example:
+
+        tasks = ImageFolder("test", batch=4, seed=0, data_dir="birds", size=84, way=5, shot=1)
+    """
+
+    def __init__(
+        self,
+        split,
+        batch,
+        seed,
+        *,
+        data_dir: str,
+        size: Annotated[int, Field(ge=1)] = 84,
+        channels: Literal[1, 3] = 3,
+        split_file: str | None = None,
+        class_split: tuple[NotNegative, NotNegative, NotNegative] = (0.64, 0.16, 0.2),
+        split_seed: Annotated[int, Field(ge=0)] = 0,
+        protocol: ProtocolName = "standard",
+        **options,
+    ):
+        at_least(1, size=size)
+        at_least(0, split_seed=split_seed)
+        if channels not in (1, 3):
+            raise ConfigurationError(f"channels must be 1 or 3. Received: channels={channels}.")
+        path = Path(data_dir).expanduser()
+        pictures = listed(path)
+        status = [(label, os.path.relpath(file, path), file.stat()) for label, file in pictures]
+        state = json.dumps([[label, file, s.st_size, s.st_mtime_ns] for label, file, s in status])
+        settings = {"size": size, "channels": channels, "files": hashlib.sha256(state.encode()).hexdigest()}
+        bank = cached_bank("image_folder", settings, lambda: load(pictures, size, channels))
+        groups = from_file(split_file) if split_file else by_seed(bank.names, class_split, split_seed)
+        banks = bank.split({name: names for name, names in groups.items() if names})
+        if "validation" not in banks and "train" in banks:
+            banks["validation"] = banks["train"]  # as Omniglot's: a validation score then shows progress, not generalisation
+        super().__init__(banks, split, batch, seed, protocol=protocol, **options)
+
+
+def listed(path):
+    """Pairs (class, file) of a folder of class folders or a CSV file, sorted.
+
+    Raises:
+        DataError: If there is none, a class has no pictures, or a file is missing.
+    """
+    if path.is_file():
+        found = _rows(path)
+    elif path.is_dir():
+        found = []
+        for folder in (p for p in path.iterdir() if p.is_dir() and not p.name.startswith(".")):
+            files = [p for p in folder.rglob("*") if p.suffix.lower() in EXTENSIONS and not p.name.startswith(".") and p.is_file()]
+            if not files:
+                raise DataError(f"{folder} must hold pictures ({', '.join(sorted(EXTENSIONS))}). Received: none.")
+            found += [(folder.name, file) for file in files]
+    else:
+        raise DataError(f"data_dir must be a folder of class folders, or a CSV file with the columns filename,label. Received: {path}.")
+    if not found:
+        raise DataError(f"{path} must hold a folder of pictures for each class, or name pictures. Received: none.")
+    return sorted(found)
+
+
+def _rows(path):
+    try:
+        with open(path, encoding="utf-8-sig", newline="") as file:
+            reader = csv.DictReader(file)
+            columns = reader.fieldnames or ()
+            rows = list(reader)
+    except (UnicodeDecodeError, csv.Error) as error:
+        raise DataError(f"{path}: not a CSV file in UTF-8. Received: {error}.") from error
+    if not {"filename", "label"} <= set(columns):
+        raise DataError(f"{path}: the first line must have the columns filename and label. Received: {','.join(columns)[:80]!r}.")
+    found = [(row["label"], path.parent / (row["filename"] or "")) for row in rows]
+    for number, (label, file) in enumerate(found, 2):
+        if not label or not file.is_file():
+            raise DataError(f"{path}, line {number}: needs a file that is there, and a label. Received: {file.name},{label}.")
+    return found
+
+
+def load(pictures, size, channels):
+    """A `ClassBank` of the pictures, pairs (class, file) sorted by class."""
+    images = np.empty((len(pictures), size, size, channels), "uint8")
+    decoded = in_parallel(lambda pair: decode(pair[1].read_bytes(), size, channels, pair[1]), pictures, "Decoding")
+    for i, pixels in enumerate(decoded):
+        images[i] = pixels
+    names, count = np.unique([label for label, _ in pictures], return_counts=True)
+    return ClassBank(images, np.cumsum(count) - count, count, names.tolist())

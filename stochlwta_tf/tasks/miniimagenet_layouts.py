@@ -1,0 +1,230 @@
+"""The forms in which people have mini-ImageNet, read alike: for each split a list of images, ordered by class and file name."""
+
+import csv
+import functools
+import io
+import os
+import re
+import zipfile
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from stochlwta_tf.errors import DataError
+from stochlwta_tf.tasks import safe_pickle
+from stochlwta_tf.tasks.class_lists import class_list
+from stochlwta_tf.tasks.decoding import EXTENSIONS, decode
+
+SIZE = 84
+SPLIT_FILES = {"train": "train", "validation": "val", "test": "test"}  # split: how its files and folders are called
+_CACHE = "mini-imagenet-cache-{}.pkl"
+EXPECTED = (
+    "images/ (or images.zip) with train.csv, val.csv and test.csv; or train/, val/ and test/ with a folder for each class; or the class"
+    " folders themselves, such as n01532829/; or mini-imagenet-cache-train.pkl, -val.pkl and -test.pkl"
+)
+
+
+class Example(NamedTuple):
+    """One image: its class, its file's name ("" in the pickle caches) and a function without arguments that returns its pixels."""
+
+    label: str
+    file: str
+    read: Any
+
+    def number(self):
+        """The number of the file within its class's folder, as the official names have it (n0193011200000001.jpg: 1), or None."""
+        match = re.fullmatch(re.escape(self.label) + r"(\d{8})\.\w+", self.file)
+        return match and int(match[1])
+
+
+def find(folder):
+    """The layout of a folder: an object with `examples(split)`, `state()` and `most()`.
+
+    Args:
+        folder: What holds one of the layouts of `EXPECTED`.
+
+    Raises:
+        DataError: If it holds none; the message says what is there and what would do.
+
+    Example:
+
+        find("data/miniimagenet").examples("test")[0].label  # "n01930112"
+    """
+    folder = Path(folder)
+    names = sorted(path.name for path in folder.iterdir()) if folder.is_dir() else []
+    zips = [name for name in names if name.endswith(".zip")]
+    if "images" in names and any(f"{name}.csv" in names for name in SPLIT_FILES.values()):
+        return _Flat(folder)
+    if zips and ("images.zip" in zips or len(zips) == 1):
+        return _Zip(folder, folder / ("images.zip" if "images.zip" in zips else zips[0]))
+    if all((folder / name).is_dir() for name in SPLIT_FILES.values()):
+        return _Folders(folder, {split: _subfolders(folder / name) for split, name in SPLIT_FILES.items()})
+    by_list = {split: [folder / wnid for wnid in wnids if wnid in names] for split, wnids in class_list("miniimagenet").items()}
+    if all(by_list.values()):
+        return _Folders(folder, by_list)
+    if any(_CACHE.format(name) in names for name in SPLIT_FILES.values()):
+        return _Pickles(folder)
+    there = f"a folder with {', '.join(names[:5])}{', …' if len(names) > 5 else ''}" if names else "an empty folder"
+    there = there if folder.is_dir() else "no folder"
+    raise DataError(f"mini-ImageNet is not in {folder}. It may hold {EXPECTED}. Received: {there}.")
+
+
+class _Layout:
+    """What the layouts share; a subclass has `_listed(split)`, pairs (class, file name), and `_bytes(class, file name)`."""
+
+    def __init__(self, folder, files):
+        self.folder, self._files = folder, files
+        for file in files:
+            if not file.is_file():
+                raise DataError(f"{file} is missing; {folder} must hold {EXPECTED}. Received: no such file.")
+
+    def examples(self, split):
+        """The images of a split, by class and file name."""
+        return [Example(label, file, functools.partial(self._pixels, label, file)) for label, file in sorted(self._listed(split))]
+
+    def state(self):
+        """Names, sizes and times of the files: what changes where the content does, as JSON-ready lists."""
+        status = ((file, file.stat()) for file in self._files)
+        return [[str(file.relative_to(self.folder)), s.st_size, s.st_mtime_ns] for file, s in status]
+
+    def most(self):
+        """At least as many images as there are."""
+        return sum(len(self._listed(split)) for split in SPLIT_FILES)
+
+    def _pixels(self, label, file):
+        data, where = self._bytes(label, file)
+        return decode(data, SIZE, 3, where)
+
+
+class _Flat(_Layout):
+    """`images/` with the CSVs of Ravi & Larochelle beside it."""
+
+    def __init__(self, folder):
+        super().__init__(folder, [folder / f"{name}.csv" for name in SPLIT_FILES.values()])
+        self._there = {entry.name: entry for entry in os.scandir(folder / "images")}
+
+    def state(self):
+        images = ([entry.name, entry.stat().st_size, entry.stat().st_mtime_ns] for entry in self._there.values())
+        return super().state() + sorted(images)
+
+    def _listed(self, split):
+        path = self.folder / f"{SPLIT_FILES[split]}.csv"
+        return _rows(path.read_bytes(), path, self._there, self.folder / "images")
+
+    def _bytes(self, label, file):
+        path = self.folder / "images" / file
+        return path.read_bytes(), path
+
+
+class _Zip(_Layout):
+    """A zip of `images/`, with the CSVs in it or beside it; read where it lies."""
+
+    def __init__(self, folder, path):
+        beside = [folder / f"{name}.csv" for name in SPLIT_FILES.values()]
+        super().__init__(folder, [path, *(file for file in beside if file.is_file())])
+        self.path, self._zip, self._members = path, None, {}
+
+    def _open(self):
+        if self._zip is None:  # not before it is needed: from the cache, it is not
+            try:
+                self._zip = zipfile.ZipFile(self.path)
+            except (OSError, zipfile.BadZipFile) as error:
+                raise DataError(f"{self.path}: cannot be read as a zip. Received: {error}.") from error
+            self._members = {name.rsplit("/", 1)[-1]: name for name in self._zip.namelist() if not name.startswith("__MACOSX")}
+        return self._zip
+
+    def _listed(self, split):
+        name = f"{SPLIT_FILES[split]}.csv"
+        path, archive = self.folder / name, self._open()
+        if path.is_file():
+            return _rows(path.read_bytes(), path, self._members, self.path)
+        if name not in self._members:
+            raise DataError(f"{name} must lie in {self.path} or beside it. Received: neither.")
+        return _rows(archive.read(self._members[name]), f"{self.path}/{self._members[name]}", self._members, self.path)
+
+    def _bytes(self, label, file):
+        where = f"{self.path}/{self._members[file]}"
+        try:
+            return self._open().read(self._members[file]), where
+        except Exception as error:  # a damaged member: BadZipFile, zlib.error, EOFError or another
+            raise DataError(f"{where}: cannot be read. Received: {error}.") from error
+
+
+class _Folders(_Layout):
+    """A folder for each class, in the folder of its split or told to a split by the class lists."""
+
+    def __init__(self, folder, classes):
+        self._classes = {split: {path.name: _pictures(path) for path in paths} for split, paths in classes.items()}
+        for split, files in self._classes.items():
+            if not files:
+                raise DataError(f"{folder / SPLIT_FILES[split]} must hold a folder of images for each class. Received: no folders.")
+        super().__init__(folder, [])
+        self._paths = {path.name: path for paths in classes.values() for path in paths}
+
+    def state(self):
+        entries = (e for classes in self._classes.values() for files in classes.values() for e in files.values())
+        return [[os.path.relpath(e.path, self.folder), e.stat().st_size, e.stat().st_mtime_ns] for e in entries]
+
+    def _listed(self, split):
+        return [(label, file) for label, files in self._classes[split].items() for file in files]
+
+    def _bytes(self, label, file):
+        path = self._paths[label] / file
+        return path.read_bytes(), path
+
+
+class _Pickles(_Layout):
+    """`mini-imagenet-cache-{train,val,test}.pkl`: a dictionary with `image_data` and `class_dict`, from class to places in it."""
+
+    def __init__(self, folder):
+        super().__init__(folder, [folder / _CACHE.format(name) for name in SPLIT_FILES.values()])
+
+    def most(self):
+        return sum(file.stat().st_size for file in self._files) // (SIZE * SIZE * 3)  # pickles are not compressed
+
+    def examples(self, split):
+        """The images of a split, by class, in the order of the file; the list holds the whole file's array."""
+        path = self.folder / _CACHE.format(SPLIT_FILES[split])
+        content = safe_pickle.load(path)
+        try:
+            content = {_text(key): value for key, value in content.items()}
+            images = content["image_data"]
+            classes = {_text(name): np.asarray(places, int).ravel() for name, places in content["class_dict"].items()}
+        except (AttributeError, KeyError, TypeError, ValueError) as error:
+            raise DataError(f"{path}: must hold image_data, and class_dict with the places of each class. Received: {error!r}.") from error
+        if not isinstance(images, np.ndarray) or images.dtype != np.uint8 or images.shape[1:] != (SIZE, SIZE, 3):
+            what = f"{images.dtype} {list(images.shape)}" if isinstance(images, np.ndarray) else type(images).__name__
+            raise DataError(f"{path}: image_data must be uint8 [images, {SIZE}, {SIZE}, 3]. Received: {what}.")
+        for name, places in classes.items():
+            if np.any((places < 0) | (places >= len(images))):
+                raise DataError(f"{path}: the places of class {name} must be below {len(images)}. Received: {places.max()}.")
+        return [Example(name, "", lambda i=i: images[i]) for name in sorted(classes) for i in classes[name]]
+
+
+def _rows(data, where, there, images):
+    """Pairs (class, file name) of a CSV's bytes; every file must be there."""
+    try:
+        reader = csv.DictReader(io.StringIO(data.decode("utf-8-sig")))
+        if not {"filename", "label"} <= set(reader.fieldnames or ()):
+            raise DataError(f"{where}: the first line must be filename,label. Received: {','.join(reader.fieldnames or ())[:80]!r}.")
+        rows = [(row["label"], row["filename"]) for row in reader]
+    except (UnicodeDecodeError, csv.Error) as error:
+        raise DataError(f"{where}: not a CSV file in UTF-8. Received: {error}.") from error
+    for number, (label, file) in enumerate(rows, 2):
+        if not label or file not in there:
+            raise DataError(f"{where}, line {number}: the file must be in {images} and have a label. Received: {file},{label}.")
+    return rows
+
+
+def _subfolders(folder):
+    return sorted(path for path in folder.iterdir() if path.is_dir() and not path.name.startswith("."))
+
+
+def _pictures(folder):
+    with os.scandir(folder) as entries:
+        return {e.name: e for e in entries if Path(e.name).suffix.lower() in EXTENSIONS and not e.name.startswith(".")}
+
+
+def _text(name):
+    return name.decode() if isinstance(name, bytes) else name
