@@ -72,6 +72,7 @@ def audit(config, folder, trained, out=None):
         "shot": config.task.shot,
         "ladder": ladder(score, distributions, config.task.queries, running_mean.last(folder.metrics)),
         "alone": alone(score, distributions),
+        "data_notes": list(getattr(distributions["standard"], "notes", ())),
         "device": device_name(),
         "command": command(),
     }

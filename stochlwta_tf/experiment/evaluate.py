@@ -137,6 +137,8 @@ def evaluate(config, folder, distribution, trained):
         result = _describe(config, learner, predictions, classification(predictions, distribution.rules))
         names = class_names(distribution)
         result["classes"] = {"test": len(names), "also_trained_on": len(shared(trained, names))}
+        if notes := getattr(distribution, "notes", ()):
+            result["data_notes"] = list(notes)
         if distribution.rules.running_mean and (last := running_mean.last(folder.metrics)):
             result["running_mean"] = last
     if config.evaluation.steps:
@@ -268,6 +270,8 @@ def _print(result):
     Console().print(table)
     if "after_steps" in result:
         inner_steps.show(result["after_steps"], _LABELS)
+    for note in result.get("data_notes", ()):
+        print(note)
     if result.get("classes", {}).get("also_trained_on"):
         print("{also_trained_on} of the {test} test classes were trained on.".format(**result["classes"]))
     if "running_mean" in result:
