@@ -186,12 +186,12 @@ def show(result):
     from rich.table import Table
 
     measure = f"{result['measure']}, {result['unit']}" if result["unit"] else result["measure"]
-    print(f"{result['name']}: {result['tasks']} test tasks, {measure} after each query of a pool of {result['pool']}")
+    print(f"{result['name']}: {result['tasks']} test tasks, {measure} ± 95 % CI after each query of {result['pool']}")
     columns = {**result["strategies"], **{key: value for key, value in result.items() if key.endswith("- random")}}
     table = Table()
     table.add_column("labelled", justify="right")
     for name in columns:
-        table.add_column(f"{name} ± 95 % CI (median)", justify="right")
+        table.add_column(f"{name} (median)", justify="right")
     for i, count in enumerate(result["labelled"]):
         table.add_row(str(count), *(f"{c['value'][i]:.4g} ± {c['ci95'][i]:.2g} ({c['median'][i]:.4g})" for c in columns.values()))
     Console().print(table)
