@@ -75,6 +75,7 @@ def test_the_paired_interval_is_that_of_the_differences():
     a, b = rng.normal(size=(2, 50, 3))
     found, d = active_learning.intervals(a - b), a - b
     np.testing.assert_allclose(found["value"], d.mean(0))
+    np.testing.assert_allclose(found["median"], np.median(d, 0))
     np.testing.assert_allclose(found["ci95"], 1.959964 * d.std(0, ddof=1) / np.sqrt(50), rtol=1e-6)
 
 
@@ -139,4 +140,4 @@ def test_a_run_is_tested_by_the_command(tmp_path, capsys):
     assert informed["value"][0] == chance["value"][0] and difference["value"][0] == difference["ci95"][0] == 0  # the same first points
     assert difference["value"][1] == pytest.approx(informed["value"][1] - chance["value"][1])
     assert (folder.path / "active.png").read_bytes().startswith(b"\x89PNG")
-    assert "variance ± 95 % CI" in capsys.readouterr().out
+    assert "variance - random" in capsys.readouterr().out

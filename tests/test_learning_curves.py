@@ -48,5 +48,7 @@ def test_what_is_wrong_is_said(tmp_path, capsys):
         learning_curves.curves([run(tmp_path / "a", rows=((100, ""),))])
     with pytest.raises(UserError, match="the 2 runs of x were validated at no common iteration"):
         learning_curves.curves([run(tmp_path / "b", "x", rows=((100, 1.0),)), run(tmp_path / "c", "x", rows=((200, 1.0),))])
+    with pytest.raises(UserError, match="is no other seed of x, which has learner.name=stochlwta. Received: learner.name=maml"):
+        learning_curves.curves([tmp_path / "b", run(tmp_path / "d", "x", "maml")])
     assert learning_curves.main([str(tmp_path / "none"), "--out", str(tmp_path / "x.png")]) == 2
     assert capsys.readouterr().err.count("\n") == 1

@@ -172,9 +172,12 @@ def accuracy(draws, mean, y):
 
 
 def intervals(values):
-    """Mean over tasks and half of its 95 % interval after each query, as lists; of differences it is the paired interval."""
+    """Mean over tasks, half of its 95 % interval, and median, after each query, as lists; of differences the interval is the paired one.
+
+    The median, because a single task whose inner steps diverge can be most of a mean squared error.
+    """
     pairs = [metrics.mean_and_ci95(column) for column in np.transpose(values)]
-    return {"value": [value for value, _ in pairs], "ci95": [ci95 for _, ci95 in pairs]}
+    return {"value": [value for value, _ in pairs], "ci95": [ci95 for _, ci95 in pairs], "median": np.median(values, 0).tolist()}
 
 
 def show(result):
@@ -182,12 +185,13 @@ def show(result):
     from rich.console import Console
     from rich.table import Table
 
-    print(f"{result['name']}: {result['tasks']} test tasks, {result['measure']} after each query of a pool of {result['pool']}")
+    measure = f"{result['measure']}, {result['unit']}" if result["unit"] else result["measure"]
+    print(f"{result['name']}: {result['tasks']} test tasks, {measure} ± 95 % CI after each query of {result['pool']}")
     columns = {**result["strategies"], **{key: value for key, value in result.items() if key.endswith("- random")}}
     table = Table()
     table.add_column("labelled", justify="right")
     for name in columns:
-        table.add_column(f"{name} ± 95 % CI", justify="right")
+        table.add_column(f"{name} (median)", justify="right")
     for i, count in enumerate(result["labelled"]):
-        table.add_row(str(count), *(f"{c['value'][i]:.4g} ± {c['ci95'][i]:.2g}{result['unit']}" for c in columns.values()))
+        table.add_row(str(count), *(f"{c['value'][i]:.4g} ± {c['ci95'][i]:.2g} ({c['median'][i]:.4g})" for c in columns.values()))
     Console().print(table)

@@ -28,7 +28,7 @@ def draw(path, result):
             _curve(panels[1], result["labelled"], result[paired], _INFORMED, None)
             panels[1].set_ylabel(f"{_MEASURES[result['measure']]}: {paired.replace('-', '−')}")
             better = "below" if result["measure"] == "mse" else "above"
-            panels[1].set_title(f"same tasks, pools, first examples; {better} 0: {paired.split()[0]} is better", fontsize=9, loc="left")
+            panels[1].set_title(f"paired; {better} 0 the {paired.split()[0]} is the better guide", fontsize=9, loc="left")
         for axes in panels:
             axes.set_xlabel("labelled examples")
             axes.xaxis.get_major_locator().set_params(integer=True)

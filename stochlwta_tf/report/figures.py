@@ -28,7 +28,7 @@ def predictions(path, support, queries, draws, mean, band, noise_std):
             axes.set_visible(False)
         for i, axes in enumerate(panels.flat[:tasks]):
             x, truth = queries[0][i], queries[1][i]
-            axes.fill_between(x, band[0][i], band[1][i], color=_MODEL, alpha=0.14, linewidth=0, label=f"90 % band (σ = {noise_std:g})")
+            axes.fill_between(x, band[0][i], band[1][i], color=_MODEL, alpha=0.14, linewidth=0, label=f"90 % band (σ = {noise_std:.3g})")
             lines = axes.plot(x, draws[i].T, color=_MODEL, alpha=0.35, linewidth=0.8)
             lines[0].set_label(f"{len(draws[i])} draws")
             axes.plot(x, mean[i], color=_MODEL, linewidth=2.0, label="mean")

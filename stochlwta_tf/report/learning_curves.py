@@ -10,6 +10,7 @@ import numpy as np
 from matplotlib.figure import Figure
 
 from stochlwta_tf.errors import UserError
+from stochlwta_tf.experiment import config as configuration
 from stochlwta_tf.experiment import yaml_file
 from stochlwta_tf.experiment.records import read
 from stochlwta_tf.experiment.run_folder import RunFolder, replacing
@@ -50,7 +51,7 @@ def curves(folders, column="val_mse"):
         `{label: Curve}`. The label is the method's name; the configuration's where several have one method.
 
     Raises:
-        UserError: A folder is no run, has no validation, or the runs of a configuration share no iteration.
+        UserError: A folder is no run, has no validation, or the runs of one name share no iteration or differ in more than seeds.
 
     Example:
 
@@ -66,7 +67,10 @@ def curves(folders, column="val_mse"):
         if not points:
             raise UserError(f"{folder.metrics} has no {column}: train with training.validate_every above 0.")
         groups.setdefault(config["name"], []).append(points)
-        configurations[config["name"]] = config
+        first = configurations.setdefault(config["name"], config)
+        if changed := configuration.difference({**first, "seed": None}, {**config, "seed": None}):
+            key, old, new = changed
+            raise UserError(f"{path} is no other seed of {config['name']}, which has {key}={old}. Received: {key}={new}.")
     methods = {name: paper.METHODS.get(config["learner"]["name"], config["learner"]["name"]) for name, config in configurations.items()}
     result = {}
     for name, runs in groups.items():
