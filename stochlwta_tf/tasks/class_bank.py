@@ -1,5 +1,7 @@
 """Labelled images in memory, sorted by class: what few-shot image tasks are sampled from."""
 
+import mmap
+
 import numpy as np
 import tensorflow as tf
 
@@ -120,4 +122,6 @@ class ClassBank:
         if key not in tensors:
             with tf.init_scope(), tf.device("CPU:0"):
                 tensors[key] = tf.Variable(self.images, trainable=False, name="class_bank")
+            if hasattr(getattr(self.images, "_mmap", None), "madvise"):  # the pages just read would count as this process's memory
+                self.images._mmap.madvise(mmap.MADV_DONTNEED)
         return tensors[key]
