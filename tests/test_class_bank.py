@@ -1,3 +1,5 @@
+import weakref
+
 import numpy as np
 import pytest
 
@@ -92,3 +94,9 @@ def test_parts_are_other_images_of_the_same_classes():
     assert rest.names == bank.names
     for name in NAMES:
         np.testing.assert_array_equal(rest.of(name), bank.of(name)[1:])
+
+
+def test_memory_is_freed_at_once():
+    images = make().images
+    alive = weakref.ref(ClassBank(images, [0], [12], ["a"]))
+    assert alive() is None
