@@ -92,3 +92,9 @@ def test_default_folder(monkeypatch, tmp_path):
     monkeypatch.delenv("XDG_CACHE_HOME")
     monkeypatch.setenv("HOME", str(tmp_path))
     assert cache_folder() == tmp_path / ".cache" / "stochlwta_tf"
+
+
+def test_what_is_in_use_is_shared_and_read_once(monkeypatch):
+    first = cached_bank("x", {}, Builder())
+    monkeypatch.setattr("stochlwta_tf.tasks.cache.np.load", None)
+    assert cached_bank("x", {}, None) is first

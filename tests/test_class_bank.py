@@ -1,3 +1,5 @@
+import weakref
+
 import numpy as np
 import pytest
 
@@ -74,3 +76,27 @@ def test_check_names_the_class_that_is_too_small():
         make().check(4, 1)
     with pytest.raises(DataError, match="Class 'a' has 3 images, but shot \\+ queries needs 4"):
         make().check(2, 4)
+
+
+def test_banks_taken_from_one_hold_their_images_once():
+    bank = make()
+    assert (
+        bank.subset(["b", "c"]).tensor is bank.split({"x": ["c", "b"]})["x"].tensor
+        and bank.parts(bank.first, [1, 1, 1]).tensor is bank.tensor
+    )
+    np.testing.assert_array_equal(bank.subset(["b"]).subset(["b"]).tensor, bank.of("b"))
+    assert bank.subset(["b"]).tensor is not make().subset(["b"]).tensor
+
+
+def test_parts_are_other_images_of_the_same_classes():
+    bank = make()
+    rest = bank.parts(bank.first + 1, bank.count - 1)
+    assert rest.names == bank.names
+    for name in NAMES:
+        np.testing.assert_array_equal(rest.of(name), bank.of(name)[1:])
+
+
+def test_memory_is_freed_at_once():
+    images = make().images
+    alive = weakref.ref(ClassBank(images, [0], [12], ["a"]))
+    assert alive() is None

@@ -1,5 +1,7 @@
 """Labelled images in memory, sorted by class: what few-shot image tasks are sampled from."""
 
+import mmap
+
 import numpy as np
 import tensorflow as tf
 
@@ -30,7 +32,7 @@ class ClassBank:
     def __init__(self, images, first, count, names):
         self.images, self.first, self.count = images, np.asarray(first, "int32"), np.asarray(count, "int32")
         self.names = tuple(names)
-        self._source, self._start, self._tensors = self, 0, {}
+        self._source, self._start, self._tensors = None, 0, {}  # no reference to itself, so that its memory is freed at once
         if images.dtype != np.uint8 or images.ndim != 4:
             raise DataError(f"Images must be uint8 [images, height, width, channels]. Received: {images.dtype} {list(images.shape)}.")
         if not self.names or not (len(self.first) == len(self.count) == len(self.names)):
@@ -75,7 +77,7 @@ class ClassBank:
         return self._sharing(ClassBank(self.images, first, count, self.names), 0)
 
     def _sharing(self, part, start):
-        part._source, part._start = self._source, self._start + int(start)
+        part._source, part._start = self if self._source is None else self._source, self._start + int(start)
         return part
 
     def split(self, groups):
@@ -116,8 +118,11 @@ class ClassBank:
 
         A variable, because a graph holds it by reference: tf.data writes a captured tensor into the graph again for every iterator.
         """
-        tensors, key = self._source._tensors, (self._start, len(self.images))
+        source = self if self._source is None else self._source
+        tensors, key = source._tensors, (self._start, len(self.images))
         if key not in tensors:
             with tf.init_scope(), tf.device("CPU:0"):
                 tensors[key] = tf.Variable(self.images, trainable=False, name="class_bank")
+            if hasattr(getattr(self.images, "_mmap", None), "madvise"):  # the pages just read would count as this process's memory
+                self.images._mmap.madvise(mmap.MADV_DONTNEED)
         return tensors[key]

@@ -1,0 +1,61 @@
+"""10,000 tasks of every image data set: its own splits and options, with few small images in which class and number are written."""
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from stochlwta_tf.tasks import TASKS, ClassBank, cifar100, glyphs, image_folder, miniimagenet, omniglot
+from stochlwta_tf.tasks.class_lists import class_list
+
+COUNT = 9
+NAMES = {
+    "omniglot": [f"{part}/{c}" for part in ("background", "evaluation") for c in range(7)],
+    "glyphs": [f"{script} {c}" for script in ("LATIN", "LAO", "GREEK") for c in range(7)],
+    "cifar100": [name for names in class_list("cifar_fs").values() for name in names],
+    "miniimagenet": [f"{split}/{wnid}" for split, wnids in class_list("miniimagenet").items() for wnid in wnids],
+    "image_folder": [f"class {c}" for c in range(40)],
+}
+MODULES = {"omniglot": omniglot, "glyphs": glyphs, "cifar100": cifar100, "miniimagenet": miniimagenet, "image_folder": image_folder}
+
+
+@pytest.fixture(params=NAMES)
+def name(request, monkeypatch):
+    names = NAMES[request.param]
+    numbers = np.arange(len(names) * COUNT)
+    images = np.stack([numbers // COUNT, numbers % COUNT], axis=-1).astype("uint8")[:, None, None]
+    bank = ClassBank(images, numbers[::COUNT], np.full(len(names), COUNT), names)
+    monkeypatch.setattr(MODULES[request.param], "cached_bank", lambda *_: bank)
+    monkeypatch.setattr(miniimagenet.layouts, "find", lambda _: type("Layout", (), {"state": staticmethod(list)}))
+    monkeypatch.setattr(image_folder, "listed", lambda _: [])
+    return request.param
+
+
+@pytest.mark.parametrize("split", ["train", "test"])
+def test_ten_thousand_tasks(name, split):
+    options = {"data_dir": "."} if name == "image_folder" else {}
+    tasks = TASKS[name](split, batch=5000, seed=1, way=3, shot=2, queries=2, **options)
+    batches = [tasks.sample(i) for i in range(2)]
+    support, query = (
+        np.concatenate([np.rint(np.asarray(getattr(b, field))[:, :, 0, 0] * 255).astype(int).reshape(-1, 3, 2, 2) for b in batches])
+        for field in ("support_x", "query_x")
+    )
+    pixels = np.concatenate([support, query], axis=2)  # [task, label, image, (class, number)]
+    classes, numbers = pixels[:, :, 0, 0], pixels[..., 1]
+    assert len(pixels) == 10000 and np.all(pixels[..., 0] == classes[..., None])
+    assert np.all(np.diff(np.sort(classes)) > 0)  # distinct
+    assert np.all(np.diff(np.sort(numbers)) > 0)  # no image twice, so support and query are disjoint
+    allowed, places = np.unique(classes, return_inverse=True)
+    assert {NAMES[name][c] for c in allowed} == set(tasks.bank.names)
+    assert np.all(np.asarray(batches[0].support_y) == [0, 0, 1, 1, 2, 2]) and np.all(np.asarray(batches[0].query_y) == [0, 0, 1, 1, 2, 2])
+    places = places.reshape(classes.shape)
+    for label in range(3):  # every class gets every label, and gives every image, equally often
+        assert stats.chisquare(np.bincount(places[:, label])).pvalue > 1e-4
+        for image in range(4):
+            counts = np.bincount(places[:, label] * COUNT + numbers[:, label, image], minlength=len(allowed) * COUNT)
+            assert stats.chisquare(counts).pvalue > 1e-4
+
+
+def test_splits_do_not_share_classes(name):
+    options = {"data_dir": "."} if name == "image_folder" else {}
+    train, test = (set(TASKS[name](split, batch=1, seed=0, way=3, queries=2, **options).bank.names) for split in ("train", "test"))
+    assert train and test and not train & test

@@ -1,0 +1,234 @@
+"""One's own images: modes, sizes, class splits, and what is said of wrong ones."""
+
+import io
+import json
+import os
+
+import numpy as np
+import pytest
+from PIL import Image
+
+from stochlwta_tf.errors import ConfigurationError, DataError
+from stochlwta_tf.tasks import ImageFolder, image_folder
+from stochlwta_tf.tasks.class_split import by_seed, from_file
+from stochlwta_tf.tasks.decoding import decode
+
+SPLIT = {"train": ["c0", "c1", "c2"], "val": ["c3"], "test": ["c4"]}
+
+
+@pytest.fixture(autouse=True)
+def cache(tmp_path, monkeypatch):
+    monkeypatch.setenv("STOCHLWTA_CACHE", str(tmp_path / "cache"))
+
+
+@pytest.fixture
+def folder(tmp_path):
+    """Five classes of three one-coloured pictures, of different sizes."""
+    for c in range(5):
+        (tmp_path / "data" / f"c{c}" / "deeper").mkdir(parents=True)
+        for i, name in enumerate(("b.png", "a.png", "deeper/c.png")):
+            Image.new("RGB", (5 + c, 4 + i), (c, i, 200)).save(tmp_path / "data" / f"c{c}" / name)
+        (tmp_path / "data" / f"c{c}" / "notes.txt").write_text("no picture")
+    return tmp_path / "data"
+
+
+def make(folder, split="train", **options):
+    return ImageFolder(split, 2, 0, data_dir=str(folder), **{"way": 1, "queries": 2, "size": 6, **options})
+
+
+def test_classes_and_pictures_in_the_order_of_their_names(folder):
+    bank = make(folder, class_split=(5, 0, 0)).bank
+    assert bank.names == tuple(f"c{c}" for c in range(5)) and bank.images.shape == (15, 6, 6, 3)
+    assert [bank.of("c3")[i, 0, 0].tolist() for i in range(3)] == [[3, 1, 200], [3, 0, 200], [3, 2, 200]]
+
+
+def test_a_csv_is_the_same(folder):
+    table = folder.parent / "table.csv"
+    rows = [f"data/{p.relative_to(folder)},{p.relative_to(folder).parts[0]}" for p in folder.rglob("*.png")]
+    table.write_text("\n".join(["filename,label", *rows]))
+    a, b = (make(path, class_split=(5, 0, 0)).bank for path in (table, folder))
+    assert a.names == b.names
+    np.testing.assert_array_equal(a.images, b.images)
+
+
+def test_cached_until_a_file_changes(folder, monkeypatch):
+    built, load = [], image_folder.load
+    monkeypatch.setattr(image_folder, "load", lambda *a: built.append(1) or load(*a))
+    for _ in range(2):
+        make(folder)
+    assert len(built) == 1
+    Image.new("RGB", (9, 9), "red").save(folder / "c0" / "a.png")
+    assert len(make(folder, class_split=(5, 0, 0)).bank.images) == 15 and len(built) == 2
+    os.utime(folder / "c0" / "a.png", (5, 5))
+    make(folder)
+    (folder / "c0" / "a.png").unlink()
+    for options in ({}, {"channels": 1}, {"size": 5}):
+        make(folder, queries=1, **options)
+    assert len(built) == 6
+
+
+def encoded(image, kind, **options):
+    file = io.BytesIO()
+    image.save(file, kind, **options)
+    return file.getvalue()
+
+
+def clear():
+    image = Image.new("RGBA", (4, 4), (10, 20, 30, 0))
+    image.paste((10, 20, 30, 255), (0, 0, 4, 2))
+    return image
+
+
+def palette():
+    image = Image.new("P", (4, 4), 1)
+    image.putpalette([0, 0, 0, 10, 20, 30])
+    return image
+
+
+@pytest.mark.parametrize(
+    ("data", "colour"),
+    [
+        (encoded(Image.new("L", (4, 4), 77), "PNG"), (77, 77, 77)),
+        (encoded(Image.new("1", (4, 4), 1), "PNG"), (255, 255, 255)),
+        (encoded(palette(), "PNG"), (10, 20, 30)),
+        (encoded(palette(), "GIF"), (10, 20, 30)),
+        (encoded(clear(), "PNG"), (10, 20, 30)),
+        (encoded(Image.new("LA", (4, 4), (5, 255)), "PNG"), (5, 5, 5)),
+        (encoded(Image.fromarray(np.full((4, 4), 65535 * 3 // 5, "uint16")), "PNG"), (153, 153, 153)),
+        (encoded(Image.fromarray(np.full((4, 4), 257 * 9, "int32")), "TIFF"), (9, 9, 9)),
+        (encoded(Image.new("CMYK", (4, 4), (0, 255, 255, 0)), "TIFF"), (255, 0, 0)),
+        (encoded(Image.new("CMYK", (4, 4), (0, 255, 255, 0)), "JPEG"), (255, 0, 0)),
+    ],
+    ids=["grey", "bits", "palette", "gif", "transparent", "grey with alpha", "16 bit", "32 bit", "CMYK", "CMYK JPEG"],
+)
+def test_modes(data, colour):
+    pixels = decode(data, 4, 3, "x")
+    assert pixels.shape == (4, 4, 3) and pixels.dtype == "uint8"
+    np.testing.assert_allclose(pixels[0, 0].astype(int), colour, atol=2)
+    assert decode(data, 4, 1, "x").shape == (4, 4, 1)
+
+
+def test_what_is_transparent_is_white():
+    pixels = decode(encoded(clear(), "PNG"), 4, 3, "x")
+    assert np.all(pixels[:2] == (10, 20, 30)) and np.all(pixels[2:] == 255)
+    image = palette()
+    assert np.all(decode(encoded(image, "PNG", transparency=1), 4, 3, "x") == 255)
+
+
+def test_photographs_are_turned_upright():
+    image = Image.new("RGB", (4, 4), "black")
+    image.paste("white", (0, 0, 4, 2))
+    exif = Image.Exif()
+    exif[0x0112] = 3  # upside down
+    assert decode(encoded(image, "PNG", exif=exif), 4, 1, "x")[..., 0].mean(1).tolist() == [0, 0, 255, 255]
+
+
+def test_resizing_keeps_the_whole_picture():
+    image = Image.new("L", (40, 20), 0)
+    image.paste(255, (20, 0, 40, 20))
+    assert decode(encoded(image, "PNG"), 4, 1, "x")[..., 0].mean(0)[[0, 3]].round().tolist() == [0, 255]
+
+
+@pytest.mark.parametrize(
+    ("data", "message"),
+    [
+        (b"<html>", "x.png: cannot be decoded: it is not a picture. Received: 6 bytes."),
+        (encoded(Image.effect_noise((60, 60), 50), "JPEG")[:700], "x.png: cannot be decoded: .*truncated.* Received: 700 bytes."),
+        (encoded(Image.effect_noise((60, 60), 50), "PNG")[:700], "x.png: cannot be decoded: .* Received: 700 bytes."),
+        (encoded(Image.new("F", (4, 4)), "TIFF"), "floating-point"),
+    ],
+)
+def test_what_cannot_be_decoded_is_one_line(data, message):
+    with pytest.raises(DataError, match=message) as error:
+        decode(data, 4, 3, "x.png")
+    assert "\n" not in str(error.value)
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("s.yaml", "train: [c0, c1, c2]\nval: [c3]\ntest: [c4]\n"),
+        ("s.json", json.dumps(SPLIT)),
+        ("s.csv", "split,class\n" + "".join(f"{s},{c}\n" for s, names in SPLIT.items() for c in names)),
+    ],
+)
+def test_split_by_a_file(folder, name, text):
+    (folder.parent / name).write_text(text)
+    banks = {s: make(folder, s, split_file=str(folder.parent / name)).bank.names for s in ("train", "validation", "test")}
+    assert banks == {"train": ("c0", "c1", "c2"), "validation": ("c3",), "test": ("c4",)}
+
+
+def test_a_class_in_training_and_test_is_an_error_that_names_it(folder):
+    file = folder.parent / "s.yaml"
+    file.write_text("{train: [c0, c1], test: [c2, c1]}")
+    with pytest.raises(DataError, match="Class 'c1' is in two splits, train and test"):
+        make(folder, split_file=str(file))
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("[c0]", "must map train, validation, test to lists of classes. Received:"),
+        ("{train: [a], dev: [b]}", "splits are called train, validation, test. Received: dev."),
+        ("{train: [", "not a text file of its kind"),
+        ("{train: [c9]}", "the first is 'c9'"),
+    ],
+)
+def test_wrong_split_files_are_one_line(folder, text, message):
+    (folder.parent / "s.yaml").write_text(text)
+    with pytest.raises(DataError, match=message) as error:
+        make(folder, split_file=str(folder.parent / "s.yaml"))
+    assert "\n" not in str(error.value)
+
+
+def test_a_split_file_that_is_missing_or_without_columns_is_named(tmp_path):
+    with pytest.raises(DataError, match="Received: split_file=.*none.yaml"):
+        from_file(tmp_path / "none.yaml")
+    (tmp_path / "s.csv").write_text("a,b\n1,2\n")
+    with pytest.raises(DataError, match="the first line must be split,class"):
+        from_file(tmp_path / "s.csv")
+
+
+def test_split_by_seed_is_disjoint_and_a_function_of_seed_and_names():
+    names = [f"c{i}" for i in range(100)]
+    split = by_seed(names, (0.64, 0.16, 0.2), 0)
+    assert [len(split[s]) for s in ("train", "validation", "test")] == [64, 16, 20] and sorted(sum(split.values(), [])) == sorted(names)
+    assert by_seed(names[::-1], (64.0, 16.0, 20.0), 0) == split != by_seed(names, (0.64, 0.16, 0.2), 1)
+    assert [len(v) for v in by_seed(names, (10.0, 0.0, 5.0), 0).values()] == [10, 0, 5]
+    for sizes in ((0.5, 0.1, 0.1), (90.0, 10.0, 1.0), (2.0, 0.5, 1.0)):
+        with pytest.raises(
+            ConfigurationError, match="class_split must be three fractions that sum to 1, or three numbers of classes out of 100"
+        ):
+            by_seed(names, sizes, 0)
+
+
+def test_without_validation_classes_validation_is_on_training_classes(folder):
+    assert make(folder, "validation", class_split=(4, 0, 1)).bank.names == make(folder, class_split=(4, 0, 1)).bank.names
+
+
+def test_wrong_folders_and_options_are_one_line(folder, tmp_path):
+    (tmp_path / "empty").mkdir()
+    (tmp_path / "bare" / "c0").mkdir(parents=True)
+    (tmp_path / "a.csv").write_text("filename,label\ndata/c0/a.png,c0\ndata/none.png,c0\n")
+    (tmp_path / "b.csv").write_text("file,class\n")
+    for path, message in (
+        ("nowhere", "must be a folder of class folders, or a CSV file .* Received: .*nowhere"),
+        ("empty", "empty must hold a folder of pictures for each class"),
+        ("bare", "bare/c0 must hold pictures"),
+        ("a.csv", r"a.csv, line 3: needs a file that is there, and a label. Received: none.png,c0"),
+        ("b.csv", "must have the columns filename and label. Received: 'file,class'"),
+    ):
+        with pytest.raises(DataError, match=message):
+            make(tmp_path / path)
+    (folder / "c2" / "a.png").write_bytes(b"cut")
+    with pytest.raises(DataError, match="c2/a.png: cannot be decoded"):
+        make(folder)
+    with pytest.raises(ConfigurationError, match="the paper has no split of one's own images. Received: paper."):
+        make(folder, protocol="paper")
+    with pytest.raises(ConfigurationError, match="channels must be 1 or 3. Received: channels=2."):
+        make(folder, channels=2)
+
+
+def test_too_few_pictures_are_named(folder):
+    with pytest.raises(DataError, match="Class 'c.' has 3 images, but shot \\+ queries needs 4"):
+        make(folder, queries=3)
