@@ -50,6 +50,8 @@ class Evaluation(_Part):
     task: dict
     learner: dict
     evaluation: dict
+    inner_steps: Annotated[int, Field(ge=0)]
+    draws: _Count
     parameters: Parameters
     device: str
     command: str

@@ -26,10 +26,10 @@ def markdown(table, level=1):
         blocks.append(table.suite.note.strip())
     for group, entries in table.groups:
         blocks.append(f"{'#' * (level + 1)} {title(group, table.suite)}")
-        blocks.append(_pipes(*_grid(table, entries)))
+        blocks.append(pipes(*_grid(table, entries)))
         filled = [entry for entry in entries if entry.ours is not None]
         if filled:
-            blocks.append(_pipes(*_details(filled)))
+            blocks.append(pipes(*_details(filled)))
         blocks.extend(_missing(entries))
     return "\n\n".join(blocks) + "\n"
 
@@ -146,7 +146,7 @@ def _missing(entries):
     return blocks
 
 
-def _pipes(head, rows):
+def pipes(head, rows):
     """A Markdown table; its first column to the left, the others to the right."""
     table = [[cell.replace("|", r"\|") for cell in row] for row in (head, *rows)]
     left = [i == 0 or name == "made by" for i, name in enumerate(head)]

@@ -166,4 +166,4 @@ def timing_command(suite):
 
 def title(group, suite):
     """A group's heading."""
-    return group.title if isinstance(group, Group) else f"No runs yet of {suite.title.partition(':')[0].lower()}"
+    return group.title if isinstance(group, Group) else f"{suite.title.partition(':')[0]}: no runs yet"
