@@ -103,8 +103,8 @@ def _print(what, result):
         return
     print(f"{result['name']}: {result['tasks']} test tasks, {result['draws']} draws each")
     for layer in result["layers"]:
-        units = layer["blocks"] * layer["competitors"]
+        units, least = layer["blocks"] * layer["competitors"], 100 / layer["competitors"]
         print(
             f"{layer['name']}: {layer['blocks']} blocks of {layer['competitors']}; {layer['unused']} of {units} units never win; "
-            f"a {result['rows']}'s most frequent winner wins {100 * layer['consistency']:.1f} % (chance: {100 / layer['competitors']:.1f} %)"
+            f"a {result['rows']}'s most frequent winner wins {100 * layer['consistency']:.1f} % (at least {least:.1f} %)"
         )

@@ -1,5 +1,6 @@
 """The part of `evaluate.py` that reports: tables, figures and the page of results from many runs, and pictures of one run's network."""
 
+import sys
 from pathlib import Path
 
 from stochlwta_tf.errors import ConfigurationError, UserError
@@ -72,8 +73,10 @@ def _figure(arguments):
     out = _picture(arguments.out)
     collected = collect.collect(arguments.runs)
     with replacing(_into(out)) as part:
-        notes = FIGURES[arguments.figure](collected, part, out.suffix[1:])
-    collect.warn((*collected.problems, *(notes or ())))
+        lines = FIGURES[arguments.figure](collected, part, out.suffix[1:])
+    collect.warn(collected.problems)
+    for line in lines:
+        print(line, file=sys.stderr)
     print(f"The figure is {out}.")
 
 

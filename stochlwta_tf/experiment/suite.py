@@ -45,12 +45,12 @@ def main(arguments):
     """Makes a suite's runs from the command line.
 
     Args:
-        arguments: `suite`, `budget` and `out` of `train.py`.
+        arguments: `suite`, `budget`, `columns`, `seeds` and `out` of `train.py`.
 
     Raises:
         UserError: Runs failed; the others were made.
     """
-    suite = suite_file.load(arguments.suite)
+    suite = suite_file.load(arguments.suite).part(arguments.columns, arguments.seeds)
     budget = budgets.Budget.parse(arguments.budget) if arguments.budget else None
     with stoppable("stopped; the same command goes on."):
         failures = Runner(Path(arguments.out or tables.RUNS), budget).run(suite)

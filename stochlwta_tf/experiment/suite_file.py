@@ -102,6 +102,19 @@ class Suite(Section):
                     raise ValueError(f"row {row.label}: {unknown('column', label, label, labels)}")
         return self
 
+    def part(self, columns=None, seeds=None):
+        """The suite with only some of its columns, by label, or with other seeds.
+
+        Raises:
+            ConfigurationError: It has no such column.
+        """
+        labels = [column.label for column in self.columns]
+        for label in columns or ():
+            if label not in labels:
+                raise ConfigurationError(f"{self.file}: {unknown('column', label, label, labels)}")
+        kept = tuple(column for column in self.columns if columns is None or column.label in columns)
+        return self.model_copy(update={"columns": kept, "seeds": tuple(seeds or self.seeds)})
+
     def cells(self):
         """Every `Cell`, row by row."""
         return [

@@ -25,20 +25,23 @@ def validation_curves(name, collected, path, form):
         A line for each method without a curve, and for each result that seems meant and is not used.
     """
     suite, matcher = suite_file.load(name), Matcher(collected)
-    cells, panels, notes = suite.cells(), [], []
-    for group in matcher.groups(cells) or [None]:
-        lines = []
-        for cell in cells:
-            line = {"label": cell.row.label, "printed": paper_cell.reported(cell)[0]}
-            matched = matcher.matched(cell, group) if group else None
-            if matched and (found := _validation(matched)):
-                line |= dict(zip(("x", "y", "each"), found, strict=True))
-            else:
-                notes.append(_missing(cell, group, "validation accuracy in metrics.csv" if matched else "run"))
-            lines.append(line)
-        panels.append({"title": _title(cells[0].task, group), "lines": lines})
+    panels, missing = [], []
+    for column in suite.columns:
+        cells = [cell for cell in suite.cells() if cell.column is column and matcher.expected(cell)]
+        for group in matcher.groups(cells) or [None]:
+            lines = []
+            for cell in cells:
+                line = {"label": cell.row.label, "printed": paper_cell.reported(cell)[0]}
+                matched = matcher.matched(cell, group) if group else None
+                if matched and (found := _validation(matched)):
+                    line |= dict(zip(("x", "y", "each"), found, strict=True))
+                else:
+                    missing.append(_missing(cell, group, "validation accuracy in metrics.csv" if matched else "run"))
+                lines.append(line)
+            if group or any(line["printed"] is not None for line in lines):
+                panels.append({"title": _title(column.label, group), "lines": lines})
     curves.trainings(path, form, panels, "meta-iterations", f"validation {_PERCENT}")
-    return (*notes, *matcher.notes)
+    return _said(missing, matcher)
 
 
 def _validation(matched):
@@ -55,7 +58,7 @@ def _validation(matched):
 def by_setting(name, xlabel, ylabel, collected, path, form):
     """Draws a measure by a setting, a panel for each task and protocol; other arguments as `validation_curves`."""
     suite, matcher = suite_file.load(name), Matcher(collected)
-    panels, notes = [], []
+    panels, missing = [], []
     for column in suite.columns:
         cells = [cell for cell in suite.cells() if cell.column is column]
         known = [cell for cell in cells if matcher.expected(cell)]
@@ -68,11 +71,11 @@ def by_setting(name, xlabel, ylabel, collected, path, form):
                 if point:
                     points.append((cell.row.x, *point))
                 else:
-                    notes.append(_missing(cell, group, "run" if column.run else "timing"))
+                    missing.append(_missing(cell, group, "run" if column.run else "timing"))
             if points or printed:
                 panels.append({"title": _title(cells[0].task, group, column.run), "points": points, "printed": printed})
     curves.settings(path, form, panels, xlabel, ylabel)
-    return (*notes, *matcher.notes)
+    return _said(missing, matcher)
 
 
 def _point(matcher, cell, group):
@@ -91,7 +94,11 @@ def _point(matcher, cell, group):
 
 def _missing(cell, group, what):
     command = tables.run_command(cell, group) if cell.column.run else tables.timing_command(cell.suite)
-    return f"{cell.row.label}, {cell.column.label}: no {what}: {command}"
+    return f"missing: {cell.row.label}, {cell.column.label}: no {what}: {command}"
+
+
+def _said(missing, matcher):
+    return (*missing, *(f"left out: {note}" for note in matcher.notes))
 
 
 def _title(task, group, run=True):
@@ -100,7 +107,7 @@ def _title(task, group, run=True):
     return f"{task}: no runs yet" if group is None else f"{task}, protocol {group.protocol}"
 
 
-#: By name, functions of a `Collected`, the file to write and its format (`"png"` or `"svg"`), which return lines of what is missing.
+#: By name, functions of a `Collected`, the file to write and its format (`"png"` or `"svg"`), which return lines for standard error.
 #: A further figure is a line here.
 FIGURES = {
     "2": functools.partial(validation_curves, "figure2"),

@@ -20,12 +20,11 @@ def draw(path, form, result):
         top, bottom = panels[:, 0]
         top.bar(left, [result["accuracy"][i] for i in filled], width, align="edge", color=_OURS, alpha=0.35, edgecolor="white")
         confidence = [result["confidence"][i] for i in filled]
-        top.plot(confidence, [result["accuracy"][i] for i in filled], "o-", color=_OURS, markersize=4, linewidth=1.4, label="right")
+        top.plot(confidence, [result["accuracy"][i] for i in filled], "o-", color=_OURS, markersize=4, linewidth=1.4, label="the network")
         top.plot([0, 1], [0, 1], color=_INK, linewidth=0.9, linestyle=(0, (4, 2)), label="perfectly calibrated")
         top.set(ylabel="part that is right", xlim=(0, 1), ylim=(0, 1))
         what = f"{result['name']}: {result['tasks']} test tasks, protocol {result['protocol']}"
         top.set_title(f"{what}\nexpected calibration error {result['ece']:.2f} %", fontsize=9, loc="left")
         top.legend(frameon=False, fontsize=8, loc="upper left")
-        total = sum(result["count"])
-        bottom.bar(left, [100 * result["count"][i] / total for i in filled], width, align="edge", color=_OURS, edgecolor="white")
-        bottom.set(xlabel="top probability", ylabel="queries, %", xlim=(0, 1))
+        bottom.bar(left, [result["count"][i] for i in filled], width, align="edge", color=_OURS, edgecolor="white")
+        bottom.set(xlabel="top probability", ylabel="queries", xlim=(0, 1), yscale="log", ylim=(0.5, None))
