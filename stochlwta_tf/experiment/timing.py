@@ -85,7 +85,8 @@ class Contestant:
         alone = configuration.from_dict({**config.resolved(), "evaluation": {**config.resolved()["evaluation"], "batch": 1}})
         self._tested, self._twin = build.tasks(alone, "test").sample(0), build.for_test(self.learner, config)
         self._batches = iter(tasks.dataset())
-        self._step = self.learner.make_train_function()  # what `fit` calls: as many iterations as `training.steps_per_execution`
+        self.learner.make_train_function()
+        self._step = self.learner.train_function  # what `fit` calls: as many iterations as `training.steps_per_execution`
         self.parameters = {"trainable": trainable_parameters(self.learner), "stored": self.learner.count_params()}
 
     def train(self):

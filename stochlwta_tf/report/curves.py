@@ -48,19 +48,13 @@ def trainings(path, form, panels, xlabel, ylabel):
                 colour = _COLOURS[i % len(_COLOURS)]
                 for each in line.get("each", ()) if len(line.get("each", ())) > 1 else ():
                     axes.plot(line["x"], each, color=colour, alpha=0.3, linewidth=0.8)
-                axes.plot(
-                    line.get("x", []),
-                    line.get("y", []),
-                    color=colour,
-                    linewidth=1.8,
-                    label=line["label"] + ("" if "x" in line else ": no run"),
-                )
+                axes.plot(line.get("x", []), line.get("y", []), color=colour, linewidth=1.8, label=line["label"])
                 if line["printed"] is not None:
                     axes.plot(
                         [1.0], [line["printed"]], "<", transform=axes.get_yaxis_transform(), color=colour, markersize=7, clip_on=False
                     )
             axes.plot([], [], "<", color=_INK, label="the paper's, at 60,000")
-            axes.set(xlabel=xlabel, ylabel=ylabel, ylim=(0, 100), xlim=(0, None))
+            axes.set(xlabel=xlabel, ylabel=ylabel, ylim=(0, 100), xlim=(0, None if any("x" in line for line in panel["lines"]) else 60000))
             axes.set_title(panel["title"], fontsize=9, loc="left")
             axes.grid(color=_GRID, linewidth=0.6)
         handles, labels = grid[0, 0].get_legend_handles_labels()

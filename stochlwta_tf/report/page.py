@@ -26,7 +26,10 @@ def page(collected, runs):
         table = tables.table(suite, collected)
         notes += table.notes
         if any(entry.ours is not None for _, entries in table.groups for entry in entries):
-            blocks.append(render.markdown(table, level=2).rstrip("\n"))
+            blocks.append(render.markdown(table, level=2, commands=False).rstrip("\n"))
+            if any(entry.ours is None for _, entries in table.groups for entry in entries):
+                name = suite.file.removeprefix("table")
+                blocks.append(f"What fills its empty cells: `python evaluate.py --table {name} --runs {runs.name}`.")
         else:
             empty.append(f"- {suite.title}: `python train.py --suite {suite.file} --budget 10m`")
     blocks += [_picture(path, runs) for path in sorted((runs / "figures").glob("*.[ps][nv]g"))]

@@ -40,6 +40,7 @@ def validation_curves(name, collected, path, form):
                 lines.append(line)
             if group or any(line["printed"] is not None for line in lines):
                 panels.append({"title": _title(column.label, group), "lines": lines})
+    panels = [panel for panel in panels if any("x" in line for line in panel["lines"])] or panels
     curves.trainings(path, form, panels, "meta-iterations", f"validation {_PERCENT}")
     return _said(missing, matcher)
 
@@ -74,6 +75,7 @@ def by_setting(name, xlabel, ylabel, collected, path, form):
                     missing.append(_missing(cell, group, "run" if column.run else "timing"))
             if points or printed:
                 panels.append({"title": _title(cells[0].task, group, column.run), "points": points, "printed": printed})
+    panels = [panel for panel in panels if panel["points"]] or panels
     curves.settings(path, form, panels, xlabel, ylabel)
     return _said(missing, matcher)
 

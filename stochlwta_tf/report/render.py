@@ -14,12 +14,13 @@ _DIGITS = {"mse": 3, "nll": 3, "brier": 3, "train_ms": 2, "predict_ms": 2}
 _TEX = {"%": r"\%", "_": r"\_", "&": r"\&", "#": r"\#", "±": r"$\pm$", "−": "$-$", "–": "--"}
 
 
-def markdown(table, level=1):
+def markdown(table, level=1, commands=True):
     """The table as Markdown, each group of results with its details and with the commands that fill what is missing.
 
     Args:
         table: A `Table`.
         level: Of its heading.
+        commands: Whether to say what fills the empty cells.
     """
     blocks = [f"{'#' * level} {table.suite.title}", _LEGEND]
     if table.suite.note:
@@ -30,7 +31,7 @@ def markdown(table, level=1):
         filled = [entry for entry in entries if entry.ours is not None]
         if filled:
             blocks.append(pipes(*_details(filled)))
-        blocks.extend(_missing(entries))
+        blocks.extend(_missing(entries) if commands else ())
     return "\n\n".join(blocks) + "\n"
 
 
