@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 
 from stochlwta_tf.errors import ConfigurationError, UserError
-from stochlwta_tf.experiment import build, inner_steps, metrics, running_mean
+from stochlwta_tf.experiment import build, inner_steps, metrics, report_command, running_mean
 from stochlwta_tf.experiment import config as configuration
 from stochlwta_tf.experiment.predictions import predict
 from stochlwta_tf.experiment.run_folder import RunFolder, command, device_name, replacing, write_json
@@ -29,8 +29,8 @@ _LABELS = {
 
 def main(argv=None):
     """Evaluates the model of a run folder; returns the exit status."""
-    parser = argparse.ArgumentParser(prog="evaluate.py", description="Tests the trained model of a run on new tasks.")
-    parser.add_argument("--run", metavar="DIR", required=True, help="the run's folder")
+    parser = argparse.ArgumentParser(prog="evaluate.py", description="Tests the trained model of a run on new tasks, or reports many.")
+    parser.add_argument("--run", metavar="DIR", help="the run's folder")
     parser.add_argument("--tasks", metavar="N", help="number of test tasks; short for --set evaluation.tasks=N")
     parser.add_argument(
         "--set", metavar="KEY=VALUE", nargs="+", action="extend", default=[], help="override keys, such as evaluation.draws=10"
@@ -41,7 +41,12 @@ def main(argv=None):
     parser.add_argument("--out", metavar="FILE", help="the result's file (default: evaluation.json in the run's folder)")
     parser.add_argument("--audit", action="store_true", help="show what each part of the original code's scoring adds to the accuracy")
     parser.add_argument("--active", action="store_true", help="test active learning, as the section active_learning says")
+    report_command.add_arguments(parser)
     arguments = parser.parse_args(argv)
+    if report_command.asked(arguments):
+        return exit_status(lambda: report_command.run(arguments))
+    if arguments.run is None:
+        parser.error("--run is needed, or --table, --figure or --page with --runs")
     if arguments.active and (arguments.audit or arguments.protocol):
         parser.error("--active goes with neither --audit nor --protocol")
     return exit_status(lambda: _main(arguments))

@@ -20,7 +20,17 @@ def main(argv=None):
     parser.add_argument("--set", metavar="KEY=VALUE", nargs="+", action="extend", default=[], help="override keys, such as task.way=20")
     parser.add_argument("--out", metavar="DIR", help="the run's folder (default: runs/<name>-seed<seed>)")
     parser.add_argument("--resume", action="store_true", help="go on with the run in the folder from its last checkpoint, if there is one")
+    parser.add_argument("--suite", metavar="NAME", help="make the runs of configs/suites/NAME.yaml; --out is then the folder of them all")
+    parser.add_argument("--budget", metavar="B", help="of each new run of a suite: minutes, hours or iterations, such as 10m, 0.5h, 500it")
+    parser.add_argument("--columns", metavar="NAME", nargs="+", help="of a suite: only the runs of these columns")
+    parser.add_argument("--seeds", metavar="N", nargs="+", type=int, help="of a suite: these instead of its own")
     arguments = parser.parse_args(argv)
+    if arguments.suite:
+        if arguments.config or arguments.set or arguments.resume:
+            parser.error("--suite goes with --budget, --columns, --seeds and --out alone")
+        return exit_status(lambda: _suite(arguments))
+    if arguments.budget or arguments.columns or arguments.seeds:
+        parser.error("--budget, --columns and --seeds need --suite")
     if arguments.config is None and not (arguments.resume and arguments.out):
         parser.error("--config is needed, or --resume with --out")
     return exit_status(lambda: _main(arguments))
@@ -37,6 +47,12 @@ def exit_status(command):
         print(f"{signal.Signals(stop.number).name}: {stop.advice}", file=sys.stderr)
         return 128 + stop.number
     return 0
+
+
+def _suite(arguments):
+    from stochlwta_tf.experiment import suite
+
+    suite.main(arguments)
 
 
 def _main(arguments):

@@ -1,0 +1,62 @@
+"""Budgets of a suite's runs: so many minutes, or so many meta-iterations, for each."""
+
+import re
+from typing import NamedTuple
+
+from stochlwta_tf.errors import ConfigurationError
+
+_VALIDATIONS = 10  # in a run that validates and is shorter than its configuration says
+
+
+class Budget(NamedTuple):
+    """Minutes or iterations, one of the two None.
+
+    Example:
+
+        Budget.parse("10m").iterations_at(0.02)  # 30000
+    """
+
+    minutes: float | None
+    iterations: int | None
+
+    @classmethod
+    def parse(cls, text):
+        """From `10m`, `0.5h` or `500it`.
+
+        Raises:
+            ConfigurationError: It is something else.
+        """
+        found = re.fullmatch(r"(\d+(?:\.\d+)?)(m|h|it)", text)
+        number = float(found[1]) if found else 0
+        if not number or (found[2] == "it" and number != int(number)):
+            raise ConfigurationError(f"--budget must be minutes, hours or iterations, such as 10m, 0.5h or 500it. Received: {text!r}.")
+        return cls(None, int(number)) if found[2] == "it" else cls(number * {"m": 1, "h": 60}[found[2]], None)
+
+    def iterations_at(self, seconds_per_iteration):
+        """The iterations that fit."""
+        return self.iterations or max(1, int(60 * self.minutes / seconds_per_iteration))
+
+
+def assignments(config, iterations):
+    """The `key=value` settings that make a training about so many iterations long.
+
+    Linear schedules then still end at their final value, because they go by `training.iterations`.  It is rounded down to a multiple of
+    `training.log_every` or, where it is less than that, `log_every` is lowered to it.  A run that validates does so ten times or more.
+
+    Args:
+        config: The run's `Configuration`.
+        iterations: At most, but for a single execution of `training.steps_per_execution`.
+    """
+    training = config.training
+    steps, log_every = training.steps_per_execution, training.log_every
+    if iterations < log_every:
+        log_every = max(steps, iterations // steps * steps)
+    rounded = max(log_every, iterations // log_every * log_every)
+    settings = {"iterations": rounded}
+    if log_every != training.log_every:
+        settings["log_every"] = log_every
+    if training.validate_every:
+        often = max(log_every, rounded // _VALIDATIONS // log_every * log_every)
+        if often < training.validate_every or training.validate_every % log_every:
+            settings["validate_every"] = often
+    return [f"training.{key}={value}" for key, value in settings.items()]

@@ -1,0 +1,194 @@
+"""Suites: YAML files that lay out a table or figure and say which run fills each of its cells."""
+
+import json
+from pathlib import Path
+from typing import Annotated, NamedTuple
+
+import pydantic
+from pydantic import Field
+
+import stochlwta_tf
+from stochlwta_tf.errors import ConfigurationError
+from stochlwta_tf.experiment import config as configuration
+from stochlwta_tf.experiment import yaml_file
+from stochlwta_tf.experiment.schema import Section, unknown, validate
+
+Value = str | bool | int | float | None | list[str | int | float]
+Keys = tuple[str, ...]
+_CHECKOUT = Path(stochlwta_tf.__file__).parent.parent  # where the configurations are when they are not in the working directory
+
+
+class Column(Section):
+    """A column of a table.
+
+    Attributes:
+        label: Its name, in the paper's numbers too.
+        task: Fills `{task}` in a row's `config` and `name`; the label by default.
+        measure: What its cells hold; the suite's by default.
+        paper: Where its numbers are in `report/paper.yaml`, as keys; a row's own come last. The suite's by default.
+        reported: Its name among the paper's columns; the label by default.
+        run: Whether its cells ask for runs; not those that are filled by a timing.
+    """
+
+    label: str
+    task: str | None = None
+    measure: str | None = None
+    paper: Keys | None = None
+    reported: str | None = None
+    run: bool = True
+
+
+class Row(Section):
+    """A row of a table, or a point of a figure's curve.
+
+    Attributes:
+        label: The method or setting.
+        variant: What tells it from another row of the same label.
+        config: Name of a configuration, with `{task}` for the column's task.
+        name: Name of the runs; the configuration's own by default.
+        set: Keys of the configuration that are set otherwise.
+        test: Options of the learner that are set otherwise in the test alone, on the model of the same training.
+        x: Place on a figure's horizontal axis.
+        columns: Labels of the columns that the row has a cell in; all by default.
+        paper: Keys of its numbers in the paper's section; the label by default, `[]` for none.
+    """
+
+    label: str
+    variant: str | None = None
+    config: str
+    name: str | None = None
+    set: dict[str, Value] = {}
+    test: dict[str, Value] = {}
+    x: float | None = None
+    columns: tuple[str, ...] | None = None
+    paper: Keys | None = None
+
+
+class Suite(Section):
+    """A suite file.
+
+    Attributes:
+        file: Its file's name, without `.yaml`; not a key of the file.
+        title: Of the table or figure.
+        paper: Keys of its numbers in `report/paper.yaml`.
+        measure: What the cells hold, where a column does not say.
+        literature: Keys of rows of the paper that were not run by its authors.
+        seeds: Of the runs.
+        columns, rows: The cells.
+        note: What a reader must know.
+    """
+
+    file: str
+    title: str
+    paper: Keys = ()
+    measure: str = "accuracy"
+    literature: Keys = ()
+    seeds: Annotated[tuple[Annotated[int, Field(ge=0)], ...], Field(min_length=1)] = (0,)
+    columns: Annotated[tuple[str | Column, ...], Field(min_length=1)]
+    rows: Annotated[tuple[Row, ...], Field(min_length=1)]
+    note: str = ""
+
+    @pydantic.field_validator("columns")
+    @classmethod
+    def _columns(cls, columns):
+        return tuple(Column(label=column) if isinstance(column, str) else column for column in columns)
+
+    @pydantic.model_validator(mode="after")
+    def _check(self):
+        labels = [column.label for column in self.columns]
+        for row in self.rows:
+            for label in row.columns or ():
+                if label not in labels:
+                    raise ValueError(f"row {row.label}: {unknown('column', label, label, labels)}")
+        return self
+
+    def part(self, columns=None, seeds=None):
+        """The suite with only some of its columns, by label, or with other seeds.
+
+        Raises:
+            ConfigurationError: It has no such column.
+        """
+        labels = [column.label for column in self.columns]
+        for label in columns or ():
+            if label not in labels:
+                raise ConfigurationError(f"{self.file}: {unknown('column', label, label, labels)}")
+        kept = tuple(column for column in self.columns if columns is None or column.label in columns)
+        return self.model_copy(update={"columns": kept, "seeds": tuple(seeds or self.seeds)})
+
+    def cells(self):
+        """Every `Cell`, row by row."""
+        return [
+            Cell(self, row, column) for row in self.rows for column in self.columns if row.columns is None or column.label in row.columns
+        ]
+
+
+class Cell(NamedTuple):
+    """Where a row and a column of a suite meet."""
+
+    suite: Suite
+    row: Row
+    column: Column
+
+    @property
+    def measure(self):
+        return self.column.measure or self.suite.measure
+
+    @property
+    def config(self):
+        """The configuration's file, as it is given on the command line."""
+        return f"configs/{self.row.config.format(task=self.task)}.yaml"
+
+    @property
+    def task(self):
+        return self.column.task or self.column.label
+
+    @property
+    def assignments(self):
+        """The `key=value` settings over the file."""
+        name = [f"name={self.row.name.format(task=self.task)}"] if self.row.name else []
+        return [*name, *(f"{key}={_text(value)}" for key, value in self.row.set.items())]
+
+    @property
+    def test_assignments(self):
+        return [f"evaluation.{key}={_text(value)}" for key, value in self.row.test.items()]
+
+    @property
+    def exists(self):
+        return find(self.config).exists()
+
+    def load(self, more=()):
+        """The run's `Configuration`, without what its test sets otherwise."""
+        return configuration.load(find(self.config), [*self.assignments, *more])
+
+
+def _text(value):
+    return value if isinstance(value, str) else json.dumps(value, separators=(",", ":"))
+
+
+def find(path):
+    """A path under the working directory or, where it is not there, under this package's checkout."""
+    path = Path(path)
+    return path if path.exists() or not (_CHECKOUT / path).exists() else _CHECKOUT / path
+
+
+def load(name):
+    """Reads and checks a suite.
+
+    Args:
+        name: A file, or the name of one in `configs/suites`.
+
+    Raises:
+        ConfigurationError: There is no such suite, or the first thing that is wrong with it.
+
+    Example:
+
+        load("table5").cells()
+    """
+    path = Path(name)
+    if path.suffix != ".yaml":
+        folder = find("configs/suites")
+        names = sorted(p.stem for p in folder.glob("*.yaml"))
+        if name not in names:
+            raise ConfigurationError(unknown("suite", name, name, names))
+        path = folder / f"{name}.yaml"
+    return validate(Suite, {**yaml_file.read(path), "file": path.stem}, path)

@@ -1,0 +1,121 @@
+"""How often each competing unit of a network wins, on test tasks that the network has adapted to."""
+
+import contextlib
+
+import keras
+import numpy as np
+import tensorflow as tf
+
+from stochlwta_tf.errors import UserError
+from stochlwta_tf.layers import DeterministicLWTA, StochasticLWTA, stored_statistics
+from stochlwta_tf.layers.blocks import merge_blocks, one_winner, split_blocks
+from stochlwta_tf.learners.functional import with_noise_key
+
+
+def layers_of(network):
+    """The network's layers of competing units, in order.
+
+    Raises:
+        UserError: It has none.
+    """
+    layers = [layer for layer in network.layers if isinstance(layer, StochasticLWTA | DeterministicLWTA)]
+    if not layers:
+        raise UserError(f"the network has no competing units. Received: layers {', '.join(layer.name for layer in network.layers)}.")
+    return layers
+
+
+def wins(learner, tasks):
+    """Adapts to each task of a batch and says which units win on its queries, in each draw.
+
+    The draws are those of the learner's own prediction: same weights, same winners.
+
+    Args:
+        learner: A `MetaLearner` whose network has competing units.
+        tasks: A `Task` batch.
+
+    Returns:
+        An array `[tasks, B, queries, units]` for each layer, by the layer's name: 1 for a unit that wins, or, in a feature map, the part of
+        the positions at which it does.
+    """
+    network, layers = learner.network, layers_of(learner.network)
+    inside = keras.Model(network.input, [tensor for layer in layers for tensor in (layer.input, layer.output)])
+
+    def call_on_query(weights, state, support_x, query_x, key, training):
+        normalise = contextlib.nullcontext()
+        if learner.batch_statistics == "support":
+            _, state, _ = learner.call_network(weights, state, support_x, key, training)
+            normalise = stored_statistics()
+        state = with_noise_key(network, state, key)
+        values = [*zip(network.trainable_variables, weights), *zip(network.non_trainable_variables, state)]
+        with keras.StatelessScope(values), normalise:
+            tensors = inside(query_x, training=training)
+        each = [winners(h, y, layer.competitors) for layer, h, y in zip(layers, tensors[::2], tensors[1::2], strict=True)]
+        return tf.concat(each, -1), state, {}
+
+    own = learner.call_on_query
+    learner.call_on_query = call_on_query  # every method predicts by way of it, whatever it adapts
+    try:
+        found = learner.task_runner.map(learner.task_predict)(*learner.current_values(), tasks).numpy()
+    finally:
+        learner.call_on_query = own
+    ends = np.cumsum([layer.output.shape[-1] for layer in layers])
+    return {layer.name: part for layer, part in zip(layers, np.split(found, ends[:-1], -1), strict=True)}
+
+
+def winners(h, y, competitors):
+    """Which units won, from what a layer of competing units was given and gave.
+
+    Args:
+        h, y: The layer's input and output, `[queries, ..., units]`.
+        competitors: J.
+
+    Returns:
+        `[queries, units]`: 1 for the winner of each block and 0 for the others, averaged over positions.
+    """
+    share = tf.where(h == 0, tf.zeros_like(y), y / tf.where(h == 0, tf.ones_like(h), h))  # xi, where h is not 0
+    won = merge_blocks(one_winner(split_blocks(share, competitors)))
+    return tf.reduce_mean(won, list(range(1, len(won.shape) - 1))) if len(won.shape) > 2 else won
+
+
+def frequencies(won, labels, classes):
+    """How often each unit wins, by the class of the query.
+
+    Args:
+        won: `[B, queries, units]`, of one task.
+        labels: Integers `[queries]` below `classes`.
+        classes: How many.
+
+    Returns:
+        `[classes, units]`, mean over draws and the class's queries; NaN where a class has none.
+    """
+    by_class = np.full((classes, won.shape[-1]), np.nan)
+    for c in np.unique(labels):
+        by_class[c] = won[:, labels == c].mean((0, 1))
+    return by_class
+
+
+def summary(won, labels, classes, competitors):
+    """What a layer's winners say over many tasks.
+
+    Args:
+        won: `[tasks, B, queries, units]`.
+        labels: Integers `[tasks, queries]`.
+        classes: How many there are in a task.
+        competitors: J.
+
+    Returns:
+        A dictionary: `overall`, the frequency of each unit over all tasks, `[units]`; `unused`, the number of units that never win;
+        `consistency`, how often the most frequent winner of a block wins for one class of one task, on average (1/J by chance, 1 if a class
+        always has the same winners); `by_class`, the frequencies of the first task, `[classes, units]`.
+    """
+    each = np.stack([frequencies(w, y, classes) for w, y in zip(won, labels, strict=True)])
+    best = each.reshape(*each.shape[:2], -1, competitors).max(-1)
+    overall = won.mean((0, 1, 2))
+    return {
+        "competitors": competitors,
+        "blocks": len(overall) // competitors,
+        "overall": overall.tolist(),
+        "unused": int(np.sum(overall == 0)),
+        "consistency": float(np.nanmean(best)),
+        "by_class": [[None if np.isnan(v) else float(v) for v in row] for row in each[0]],
+    }

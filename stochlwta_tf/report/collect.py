@@ -1,0 +1,214 @@
+"""Finds the results of runs under a folder, checks each, and names those that cannot be used."""
+
+import json
+import os
+import sys
+from pathlib import Path
+from typing import Annotated, Literal, NamedTuple
+
+import pydantic
+from pydantic import Field
+
+from stochlwta_tf.errors import ConfigurationError, UserError
+from stochlwta_tf.experiment import config as configuration
+
+_Finite = Annotated[float, Field(allow_inf_nan=False)]
+_Count = Annotated[int, Field(ge=1)]
+
+
+class _Part(pydantic.BaseModel):
+    """Part of a result's file; what else the file holds is not read."""
+
+    model_config = pydantic.ConfigDict(extra="ignore", strict=True, frozen=True)
+
+
+class Measure(_Part):
+    """A measure: its mean over test tasks, and half the width of its 95 % interval."""
+
+    value: _Finite
+    ci95: Annotated[float, Field(ge=0, allow_inf_nan=False)]
+    unit: str
+
+
+class Parameters(_Part):
+    """Numbers of parameters: those that train, and all that are stored."""
+
+    trainable: _Count
+    stored: _Count
+
+
+class Evaluation(_Part):
+    """What the tables read of an `evaluation*.json`."""
+
+    name: str
+    measures: Annotated[dict[str, Measure], Field(min_length=1)]
+    tasks: _Count
+    protocol: Literal["standard", "paper", "original_code"]
+    batch_statistics: Literal["transductive", "support"] | None
+    iterations: _Count
+    seed: Annotated[int, Field(ge=0)]
+    task: dict
+    learner: dict
+    evaluation: dict
+    inner_steps: Annotated[int, Field(ge=0)]
+    draws: _Count
+    parameters: Parameters
+    device: str
+    command: str
+
+
+class Spread(_Part):
+    """Times of one thing, in milliseconds: median and quartiles of `count` measurements, and what compiling it took."""
+
+    median_ms: Annotated[float, Field(gt=0, allow_inf_nan=False)]
+    low_ms: _Finite
+    high_ms: _Finite
+    count: _Count
+    compile_seconds: _Finite
+
+
+class TimingEntry(_Part):
+    """The times of one configuration."""
+
+    config: dict
+    train: Spread
+    predict: Spread
+    parameters: Parameters
+
+
+class TimingFile(_Part):
+    """What the tables read of a `timing*.json`."""
+
+    device: str
+    threads: dict
+    command: str
+    entries: Annotated[list[TimingEntry], Field(min_length=1)]
+
+
+class Result(NamedTuple):
+    """A checked result.
+
+    Attributes:
+        folder: The run's folder, as it is named under the folder of all runs.
+        path: The run's folder.
+        file: The result's file name.
+        config: The run's `Configuration`.
+        evaluation: Its `Evaluation`.
+    """
+
+    folder: str
+    path: Path
+    file: str
+    config: configuration.Configuration
+    evaluation: Evaluation
+
+
+class Timing(NamedTuple):
+    """A checked timing of one configuration, and the file's device and threads."""
+
+    config: configuration.Configuration
+    entry: TimingEntry
+    file: TimingFile
+
+
+class Collected(NamedTuple):
+    """All that was found.
+
+    Attributes:
+        results: `Result`s, sorted by folder and file.
+        timings: `Timing`s, sorted by file.
+        problems: A line for each folder or file that was left out.
+    """
+
+    results: tuple
+    timings: tuple
+    problems: tuple
+
+
+def collect(runs):
+    """Reads every run folder under a folder, however deep.
+
+    A run folder holds `config.yaml` and one or more `evaluation*.json`; nothing else of it is needed.
+
+    Args:
+        runs: The folder.
+
+    Returns:
+        `Collected`.
+
+    Raises:
+        UserError: There is no such folder.
+
+    Example:
+
+        collect("results").results
+    """
+    runs = Path(runs)
+    if not runs.is_dir():
+        raise UserError(f"--runs must be a folder of runs. Received: {runs}.")
+    results, timings, problems = [], [], []
+    for path, folders, files in os.walk(runs):
+        folders[:] = sorted(folder for folder in folders if not folder.startswith("."))
+        path = Path(path)
+        evaluations = sorted(name for name in files if name.startswith("evaluation") and name.endswith(".json"))
+        if "config.yaml" in files or evaluations:
+            folders[:] = []  # what lies deeper is the run's own
+            _run(path, str(path.relative_to(runs)), "config.yaml" in files, evaluations, results, problems)
+        for name in sorted(files):
+            if name.startswith("timing") and name.endswith(".json"):
+                _timing(path / name, str((path / name).relative_to(runs)), timings, problems)
+    return Collected(tuple(results), tuple(timings), tuple(problems))
+
+
+def warn(problems):
+    """Prints what was left out, a line each, on standard error."""
+    for problem in problems:
+        print(f"left out: {problem}", file=sys.stderr)
+
+
+def _run(path, folder, configured, evaluations, results, problems):
+    if not configured:
+        problems.append(f"{folder}: foreign: {evaluations[0]} without a config.yaml.")
+        return
+    if not evaluations:
+        problems.append(f"{folder}: partial: not tested yet (no evaluation.json).")
+        return
+    try:
+        config = configuration.load(path / "config.yaml")
+    except ConfigurationError as error:
+        problems.append(f"{folder}: foreign or corrupted: {str(error).replace(str(path) + os.sep, '')}")
+        return
+    for name in evaluations:
+        try:
+            evaluation = _read(path / name, Evaluation)
+        except ValueError as error:
+            problems.append(f"{folder}/{name}: corrupted: {error}")
+            continue
+        of = (evaluation.name, evaluation.seed, evaluation.iterations)
+        if of != (config.name, config.seed, config.training.iterations):
+            problems.append(f"{folder}/{name}: foreign: it is of {of[0]} with seed {of[1]}, {of[2]} iterations, not of its config.yaml.")
+            continue
+        results.append(Result(folder, path, name, config, evaluation))
+
+
+def _timing(path, name, timings, problems):
+    try:
+        file = _read(path, TimingFile)
+        timings.extend(Timing(configuration.from_dict(entry.config, "config"), entry, file) for entry in file.entries)
+    except (ValueError, ConfigurationError) as error:
+        problems.append(f"{name}: corrupted: {error}")
+
+
+def _read(path, model):
+    """A file's model; a ValueError of one line says what is wrong."""
+    try:
+        text = path.read_text(encoding="utf-8")
+        json.loads(text)
+        return model.model_validate_json(text)
+    except json.JSONDecodeError as error:
+        raise ValueError(f"not JSON (line {error.lineno}: {error.msg}).") from error
+    except pydantic.ValidationError as error:
+        first = error.errors()[0]
+        raise ValueError(f"{'.'.join(map(str, first['loc']))}: {first['msg']}.") from error
+    except OSError as error:
+        raise ValueError(f"cannot be read: {error.strerror}.") from error

@@ -1,0 +1,74 @@
+"""The page of results: every table that has runs, and every run, from files alone."""
+
+from stochlwta_tf.experiment import suite_file
+from stochlwta_tf.report import match, render, tables
+
+_HEAD = """# Results
+
+Made from the files in this folder by `python evaluate.py --page --runs {runs}`; do not edit. Each number is the mean over test tasks with
+half of its 95 % interval, under the protocol that its heading names (see `docs/protocols.md`); numbers of different protocols or batch
+statistics never share a table."""
+
+
+def page(collected, runs):
+    """The page as Markdown, and the notes of its tables.
+
+    Args:
+        collected: A `Collected`.
+        runs: The folder of the runs, as it is given on the command line.
+
+    Returns:
+        Text, a tuple of lines.
+    """
+    blocks, notes, empty = [_HEAD.format(runs=runs.name)], [], []
+    for path in sorted(suite_file.find("configs/suites").glob("table*.yaml")):
+        suite = suite_file.load(path.stem)
+        table = tables.table(suite, collected)
+        notes += table.notes
+        if any(entry.ours is not None for _, entries in table.groups for entry in entries):
+            blocks.append(render.markdown(table, level=2, commands=False).rstrip("\n"))
+            if any(entry.ours is None for _, entries in table.groups for entry in entries):
+                name = suite.file.removeprefix("table")
+                blocks.append(f"What fills its empty cells: `python evaluate.py --table {name} --runs {runs.name}`.")
+        else:
+            empty.append(f"- {suite.title}: `python train.py --suite {suite.file} --budget 10m`")
+    blocks += [_picture(path, runs) for path in sorted((runs / "figures").glob("*.[ps][nv]g"))]
+    blocks += _runs(collected)
+    if empty:
+        blocks.append("## Tables without a run\n\n" + "\n".join(empty))
+    return "\n\n".join(blocks) + "\n", tuple(dict.fromkeys(notes))
+
+
+def _picture(path, runs):
+    return f"![{path.stem}]({path.relative_to(runs).as_posix()})"
+
+
+def _runs(collected):
+    groups = {}
+    for result in collected.results:
+        group = match.Group(result.evaluation.protocol, result.config.protocol, result.evaluation.batch_statistics)
+        groups.setdefault(group, []).append(result)
+    blocks = ["## Every run"] if groups else []
+    for group in sorted(groups, key=lambda g: tuple(map(str, g))):
+        blocks.append(f"### {group.title}\n\n" + render.pipes(_COLUMNS, [_row(result) for result in groups[group]]))
+    return blocks
+
+
+_COLUMNS = ["run", "measures", "draws, inner steps", "iterations", "seed", "tasks", "parameters", "made by"]
+
+
+def _row(result):
+    evaluation = result.evaluation
+    unit = {"%": " %", "nats": " nats"}
+    measures = [f"{name} {m.value:.4g} ± {m.ci95:.2g}{unit.get(m.unit, '')}" for name, m in evaluation.measures.items()]
+    where = result.folder if result.file == "evaluation.json" else f"{result.folder}, {result.file}"
+    return [
+        where,
+        "; ".join(measures),
+        f"{evaluation.draws}, {evaluation.inner_steps}",
+        f"{evaluation.iterations:,}",
+        str(evaluation.seed),
+        str(evaluation.tasks),
+        f"{evaluation.parameters.trainable:,}",
+        f"`{evaluation.command}`",
+    ]

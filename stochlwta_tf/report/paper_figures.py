@@ -1,0 +1,119 @@
+"""The paper's figures from results, each beside what can be read off the printed one."""
+
+import functools
+
+import numpy as np
+
+from stochlwta_tf.experiment import suite_file
+from stochlwta_tf.experiment.records import read
+from stochlwta_tf.report import curves, paper_cell, tables
+from stochlwta_tf.report.match import Matcher, mean_and_std
+
+_PERCENT = "accuracy, %"
+
+
+def validation_curves(name, collected, path, form):
+    """Draws validation accuracy over the meta-iterations, a curve a method, a panel for each protocol.
+
+    Args:
+        name: The suite's.
+        collected: A `Collected`.
+        path: The file to write.
+        form: `"png"` or `"svg"`.
+
+    Returns:
+        A line for each method without a curve, and for each result that seems meant and is not used.
+    """
+    suite, matcher = suite_file.load(name), Matcher(collected)
+    panels, missing = [], []
+    for column in suite.columns:
+        cells = [cell for cell in suite.cells() if cell.column is column and matcher.expected(cell)]
+        for group in matcher.groups(cells) or [None]:
+            lines = []
+            for cell in cells:
+                line = {"label": cell.row.label, "printed": paper_cell.reported(cell)[0]}
+                matched = matcher.matched(cell, group) if group else None
+                if matched and (found := _validation(matched)):
+                    line |= dict(zip(("x", "y", "each"), found, strict=True))
+                else:
+                    missing.append(_missing(cell, group, "validation accuracy in metrics.csv" if matched else "run"))
+                lines.append(line)
+            if group or any(line["printed"] is not None for line in lines):
+                panels.append({"title": _title(column.label, group), "lines": lines})
+    panels = [panel for panel in panels if any("x" in line for line in panel["lines"])] or panels
+    curves.trainings(path, form, panels, "meta-iterations", f"validation {_PERCENT}")
+    return _said(missing, matcher)
+
+
+def _validation(matched):
+    """Iterations, mean over seeds of the validation accuracy in percent, and each seed's; None where none was recorded."""
+    each = []
+    for result in matched.results:
+        rows = [row for row in read(result.path / "metrics.csv") if row.get("val_accuracy")]
+        each.append({int(row["iteration"]): 100 * float(row["val_accuracy"]) for row in rows})
+    x = sorted(set.intersection(*map(set, each)))
+    y = [[seed[i] for i in x] for seed in each]
+    return (x, np.mean(y, 0), y) if x else None
+
+
+def by_setting(name, xlabel, ylabel, collected, path, form):
+    """Draws a measure by a setting, a panel for each task and protocol; other arguments as `validation_curves`."""
+    suite, matcher = suite_file.load(name), Matcher(collected)
+    panels, missing = [], []
+    for column in suite.columns:
+        cells = [cell for cell in suite.cells() if cell.column is column]
+        known = [cell for cell in cells if matcher.expected(cell)]
+        # Times know no protocol.
+        groups = (matcher.groups(known) if column.run else None) or [None]
+        for group in groups:
+            points, printed = [], {cell.row.x: number for cell in cells if (number := paper_cell.reported(cell)[0]) is not None}
+            for cell in known:
+                point = _point(matcher, cell, group)
+                if point:
+                    points.append((cell.row.x, *point))
+                else:
+                    missing.append(_missing(cell, group, "run" if column.run else "timing"))
+            if points or printed:
+                panels.append({"title": _title(cells[0].task, group, column.run), "points": points, "printed": printed})
+    panels = [panel for panel in panels if panel["points"]] or panels
+    curves.settings(path, form, panels, xlabel, ylabel)
+    return _said(missing, matcher)
+
+
+def _point(matcher, cell, group):
+    """Our number with the ends of its interval (quartiles, for a time), or None."""
+    if cell.measure == "train_ms":
+        timing = matcher.timing(cell)
+        spread = timing.entry.train if timing else None
+        return spread and (spread.median_ms, spread.low_ms, spread.high_ms)
+    matched = matcher.matched(cell, group) if group else None
+    if not matched:
+        return None
+    measures = [result.evaluation.measures[cell.measure] for result in matched.results]
+    mean, half = mean_and_std([m.value for m in measures])[0], mean_and_std([m.ci95 for m in measures])[0]
+    return mean, mean - half, mean + half
+
+
+def _missing(cell, group, what):
+    command = tables.run_command(cell, group) if cell.column.run else tables.timing_command(cell.suite)
+    return f"missing: {cell.row.label}, {cell.column.label}: no {what}: {command}"
+
+
+def _said(missing, matcher):
+    return (*missing, *(f"left out: {note}" for note in matcher.notes))
+
+
+def _title(task, group, run=True):
+    if not run:
+        return task
+    return f"{task}: no runs yet" if group is None else f"{task}, protocol {group.protocol}"
+
+
+#: By name, functions of a `Collected`, the file to write and its format (`"png"` or `"svg"`), which return lines for standard error.
+#: A further figure is a line here.
+FIGURES = {
+    "2": functools.partial(validation_curves, "figure2"),
+    "3a": functools.partial(by_setting, "figure3a", "tasks in a meta-iteration", _PERCENT),
+    "3b": functools.partial(by_setting, "figure3b", "tasks in a meta-iteration", "time of a meta-iteration, ms"),
+    "3c": functools.partial(by_setting, "figure3c", "draws B", _PERCENT),
+}

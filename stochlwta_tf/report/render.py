@@ -1,0 +1,161 @@
+"""A table as Markdown, CSV or LaTeX."""
+
+import csv
+import io
+
+from stochlwta_tf.report.tables import title
+
+_LEGEND = (
+    "A cell has ours, the paper's and the difference; – is missing. ± is half of the 95 % interval over test tasks (the mean of the seeds' "
+    "intervals, whose tasks are the same), σ a standard deviation over seeds; times are medians with their quartiles."
+)
+_COUNTS = ("iterations", "parameters_trainable", "parameters_stored")
+_DIGITS = {"mse": 3, "nll": 3, "brier": 3, "train_ms": 2, "predict_ms": 2}
+_TEX = {"%": r"\%", "_": r"\_", "&": r"\&", "#": r"\#", "±": r"$\pm$", "−": "$-$", "–": "--"}
+
+
+def markdown(table, level=1, commands=True):
+    """The table as Markdown, each group of results with its details and with the commands that fill what is missing.
+
+    Args:
+        table: A `Table`.
+        level: Of its heading.
+        commands: Whether to say what fills the empty cells.
+    """
+    blocks = [f"{'#' * level} {table.suite.title}", _LEGEND]
+    if table.suite.note:
+        blocks.append(table.suite.note.strip())
+    for group, entries in table.groups:
+        blocks.append(f"{'#' * (level + 1)} {title(group, table.suite)}")
+        blocks.append(pipes(*_grid(table, entries)))
+        filled = [entry for entry in entries if entry.ours is not None]
+        if filled:
+            blocks.append(pipes(*_details(filled)))
+        blocks.extend(_missing(entries) if commands else ())
+    return "\n\n".join(blocks) + "\n"
+
+
+def latex(table):
+    """The table as a LaTeX `tabular` for each group, its title in a comment above."""
+    blocks = [f"% {table.suite.title}"]
+    for group, entries in table.groups:
+        head, rows = _grid(table, entries)
+        lines = [" & ".join(map(_tex, row)) + r" \\" for row in (head, *rows)]
+        body = [lines[0], r"\hline", *lines[1:]]
+        tabular = [f"\\begin{{tabular}}{{l{'r' * (len(head) - 1)}}}", r"\hline", *body, r"\hline", r"\end{tabular}"]
+        blocks.append("\n".join([f"% {title(group, table.suite)}", *tabular]))
+    return "\n\n".join(blocks) + "\n"
+
+
+def comma_separated(table):
+    """The table as CSV, a line a cell, with everything that is known of it."""
+    text = io.StringIO()
+    writer = csv.writer(text, lineterminator="\n")
+    columns = ("row", "variant", "column", "measure", "unit", "ours", "low", "high", "seed_std", "seeds", "iterations", "tasks", "device")
+    columns += ("paper", "paper_std", "difference", "made_by", "fill_by")
+    writer.writerow(["table", "protocol", "trained_under", "batch_statistics", *columns])
+    for label, numbers in table.literature.items():
+        for column, number in zip(table.suite.columns, numbers, strict=True):
+            if number is not None:
+                known = {"row": label, "variant": "literature", "column": column.label, "measure": table.suite.measure, "paper": number}
+                writer.writerow([table.suite.file, "", "", "", *(known.get(name, "") for name in columns)])
+    for group, entries in table.groups:
+        for entry in entries:
+            row = [_plain(getattr(entry, name)) for name in columns]
+            writer.writerow([table.suite.file, *map(_plain, group or (None, None, None)), *row])
+    return text.getvalue()
+
+
+FORMATS = {"markdown": markdown, "csv": comma_separated, "latex": latex}
+
+
+def _plain(value):
+    if value is None:
+        return ""
+    return " ".join(map(str, value)) if isinstance(value, tuple) else value
+
+
+def _grid(table, entries):
+    """Head and rows of strings, as the paper has them."""
+    cells = {(entry.label, entry.column): _cell(entry) for entry in entries}
+    labels = list(dict.fromkeys(entry.label for entry in entries))
+    columns = [column.label for column in table.suite.columns]
+    rows = [[f"{label}, as quoted there", *map(_quoted, numbers)] for label, numbers in table.literature.items()]
+    rows += [[label, *(cells.get((label, column), "") for column in columns)] for label in labels]
+    return ["ours / paper / difference", *columns], rows
+
+
+def _quoted(number):
+    return "" if number is None else f"– / {number:.2f}"
+
+
+def _cell(entry):
+    parts = ["–" if entry.ours is None else _ours(entry)]
+    if entry.paper is not None:
+        parts.append(_number(entry.paper, entry.measure) + (f" (σ {entry.paper_std:.2f})" if entry.paper_std is not None else ""))
+    if entry.difference is not None:
+        parts.append(_signed(entry.difference, entry.measure))
+    return " / ".join(parts)
+
+
+def _ours(entry):
+    value = _number(entry.ours, entry.measure)
+    if entry.low is None:
+        return value
+    if entry.unit == "ms":
+        return f"{value} [{_number(entry.low, entry.measure)}, {_number(entry.high, entry.measure)}]"
+    return f"{value} ± {_number((entry.high - entry.low) / 2, entry.measure)}"
+
+
+def _number(value, measure):
+    return f"{value:,.0f}" if measure in _COUNTS else f"{value:.{_DIGITS.get(measure, 2)}f}"
+
+
+def _signed(value, measure):
+    return ("−" if value < 0 else "+") + _number(abs(value), measure)
+
+
+def _details(entries):
+    """Head and rows of strings: a row a filled cell, with what its number is of."""
+    seeded = any(entry.seed_std is not None for entry in entries)
+    head = ["cell", "ours", *(["std over seeds"] if seeded else []), "seeds", "iterations", "tasks", "paper", "difference", "made by"]
+    rows = []
+    for entry in entries:
+        std = [_number(entry.seed_std, entry.measure) if entry.seed_std is not None else ""] if seeded else []
+        paper = "" if entry.paper is None else _number(entry.paper, entry.measure)
+        difference = "" if entry.difference is None else _signed(entry.difference, entry.measure)
+        iterations = "" if entry.iterations is None else f"{entry.iterations:,}"
+        made_by = f"`{entry.made_by}`" + (f" on {entry.device}" if entry.unit == "ms" else "")
+        seeds = ", ".join(map(str, entry.seeds))
+        unit = {"": "", "%": " %"}.get(entry.unit, f" {entry.unit}")
+        ours = [f"{entry.label}, {entry.column}", _ours(entry) + unit, *std, seeds, iterations, str(entry.tasks or "")]
+        rows.append([*ours, paper, difference, made_by])
+    return head, rows
+
+
+def _missing(entries):
+    """Blocks that say what fills the empty cells."""
+    commands = {}
+    for entry in entries:
+        if entry.fill_by:
+            commands.setdefault(entry.fill_by, []).append(f"{entry.label}, {entry.column}")
+    lines = [f"- {'; '.join(cells)}: `{command}`" for command, cells in commands.items()]
+    blocks = ["Missing, with the command that fills each:\n\n" + "\n".join(lines)] if lines else []
+    unknown = list(dict.fromkeys(entry.unknown for entry in entries if entry.unknown))
+    if unknown:
+        blocks.append(f"Missing, without a configuration in this version: {', '.join(f'`{name}`' for name in unknown)}.")
+    return blocks
+
+
+def pipes(head, rows):
+    """A Markdown table; its first column to the left, the others to the right."""
+    table = [[cell.replace("|", r"\|") for cell in row] for row in (head, *rows)]
+    left = [i == 0 or name == "made by" for i, name in enumerate(head)]
+    widths = [3 if name == "made by" else max(len(row[i]) for row in table) for i, name in enumerate(head)]
+    lines = [" | ".join(c.ljust(w) if start else c.rjust(w) for c, w, start in zip(row, widths, left)) for row in table]
+    rule = "|".join("-" * (w + 2) if start else "-" * (w + 1) + ":" for w, start in zip(widths, left))
+    return "\n".join([f"| {lines[0]} |", f"|{rule}|", *(f"| {line} |" for line in lines[1:])])
+
+
+def _tex(text):
+    return "".join(_TEX.get(character, character) for character in text)

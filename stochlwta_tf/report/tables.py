@@ -1,0 +1,169 @@
+"""The paper's tables from results: ours beside the printed numbers, cell by cell."""
+
+import shlex
+from typing import NamedTuple
+
+from stochlwta_tf.experiment import suite_file
+from stochlwta_tf.report import paper_cell
+from stochlwta_tf.report.match import Group, Matcher, mean_and_std
+
+RUNS = "results/runs"  # where suites put their runs
+_TIMES = {"train_ms": "train", "predict_ms": "predict"}
+_PARAMETERS = {"parameters_trainable": "trainable", "parameters_stored": "stored"}
+
+
+class Entry(NamedTuple):
+    """A cell of a table.
+
+    Attributes:
+        row, variant, column, measure, unit: Which cell.
+        ours: Mean over seeds of the means over test tasks; or a median time, a count.
+        low, high: Its 95 % interval over tasks (mean of the seeds' intervals), or a time's quartiles.
+        seed_std: Standard deviation over seeds, where there are two or more.
+        seeds, iterations, tasks, device: Of the runs.
+        paper, paper_std: As printed.
+        made_by: The command that made our number.
+        fill_by: For a missing cell the command that fills it.
+        unknown: For a cell without a configuration in this version, the configuration's name.
+    """
+
+    row: str
+    variant: str | None
+    column: str
+    measure: str
+    unit: str = ""
+    ours: float | None = None
+    low: float | None = None
+    high: float | None = None
+    seed_std: float | None = None
+    seeds: tuple = ()
+    iterations: int | None = None
+    tasks: int | None = None
+    device: str | None = None
+    paper: float | None = None
+    paper_std: float | None = None
+    made_by: str | None = None
+    fill_by: str | None = None
+    unknown: str | None = None
+
+    @property
+    def label(self):
+        return f"{self.row} ({self.variant})" if self.variant else self.row
+
+    @property
+    def difference(self):
+        return None if self.ours is None or self.paper is None else self.ours - self.paper
+
+
+class Table(NamedTuple):
+    """A table: what each group of results has in its cells.
+
+    Attributes:
+        suite: The `Suite` that lays it out.
+        literature: Rows that the paper quotes, `{label: [number or None]}`.
+        groups: Pairs of `Group` and its `Entry`s; one group with no number of ours where there are no runs.
+        notes: A line for each result that seems meant for the table and is not in it.
+    """
+
+    suite: suite_file.Suite
+    literature: dict
+    groups: tuple
+    notes: tuple
+
+
+def table(suite, collected):
+    """Fills a suite's cells with what was collected.
+
+    Args:
+        suite: A `Suite`.
+        collected: A `Collected`.
+
+    Returns:
+        A `Table`.
+
+    Example:
+
+        table(suite_file.load("table5"), collect("results"))
+    """
+    matcher, cells = Matcher(collected), suite.cells()
+    groups = matcher.groups(cells) or [None]
+    filled = tuple((group, tuple(_entry(matcher, cell, group) for cell in cells)) for group in groups)
+    return Table(suite, paper_cell.literature(suite), filled, tuple(matcher.notes))
+
+
+def _entry(matcher, cell, group):
+    printed, printed_std = paper_cell.reported(cell)
+    entry = Entry(cell.row.label, cell.row.variant, cell.column.label, cell.measure, paper=printed, paper_std=printed_std)
+    if matcher.expected(cell) is None:
+        return entry._replace(unknown=cell.config)
+    matched, timing = matcher.matched(cell, group) if group else None, matcher.timing(cell)
+    if cell.measure in _TIMES and timing:
+        return _timed(entry, timing, getattr(timing.entry, _TIMES[cell.measure]))
+    if cell.measure in _PARAMETERS and (matched or timing):
+        of = (matched.results[0].evaluation if matched else timing.entry).parameters
+        made_by = matched.results[0].evaluation.command if matched else timing.file.command
+        return entry._replace(ours=getattr(of, _PARAMETERS[cell.measure]), made_by=made_by)
+    if matched and cell.measure == "iterations":
+        return _with_runs(entry, matched)._replace(ours=matched.iterations)
+    if matched and all(cell.measure in result.evaluation.measures for result in matched.results):
+        return _measured(entry, matched)
+    return entry._replace(fill_by=timing_command(cell.suite) if cell.measure in _TIMES or not cell.column.run else run_command(cell, group))
+
+
+def _with_runs(entry, matched):
+    first = matched.results[0].evaluation
+    tasks = min(result.evaluation.tasks for result in matched.results)
+    return entry._replace(
+        seeds=tuple(matched.seeds), iterations=matched.iterations, tasks=tasks, device=first.device, made_by=first.command
+    )
+
+
+def _measured(entry, matched):
+    measures = [result.evaluation.measures[entry.measure] for result in matched.results]
+    mean, std = mean_and_std([m.value for m in measures])
+    half = mean_and_std([m.ci95 for m in measures])[0]
+    return _with_runs(entry, matched)._replace(ours=mean, low=mean - half, high=mean + half, seed_std=std, unit=measures[0].unit)
+
+
+def _timed(entry, timing, spread):
+    return entry._replace(
+        ours=spread.median_ms,
+        low=spread.low_ms,
+        high=spread.high_ms,
+        unit="ms",
+        device=f"{timing.file.device}, threads: {', '.join(f'{k} {v}' for k, v in sorted(timing.file.threads.items()))}",
+        made_by=timing.file.command,
+    )
+
+
+def run_command(cell, group=None, out=RUNS):
+    """The command line that fills a cell by its first seed."""
+    protocol = [f"task.protocol={group.trained}"] if group and group.trained != cell.load().protocol else []
+    name, seed = cell.load().name, cell.suite.seeds[0]
+    assignments = [*cell.assignments, *([f"seed={seed}"] if seed else []), *protocol]
+    folder = f"{out}/{name}-seed{seed}" + (f"-{group.trained}" if protocol else "")
+    command = ["python", "train.py", "--config", cell.config, *(["--set", *assignments] if assignments else []), "--out", folder]
+    steps = [shlex.join(command)]
+    if cell.row.test:
+        steps.append(shlex.join(["python", *test_command(cell, folder)]))
+    return " && ".join(steps)
+
+
+def test_command(cell, folder):
+    """The arguments of Python that test a cell's trained run otherwise."""
+    return ["evaluate.py", "--run", str(folder), "--set", *cell.test_assignments, "--out", f"{folder}/{test_file(cell)}"]
+
+
+def test_file(cell):
+    """Name of the file of a cell's result in its run's folder."""
+    return f"evaluation-{'-'.join(f'{key}{value}' for key, value in cell.row.test.items())}.json" if cell.row.test else "evaluation.json"
+
+
+def timing_command(suite):
+    """The command line that times all of a suite's configurations."""
+    return f"python -m stochlwta_tf.experiment.timing --suite {suite.file} --out results/timing-{suite.file}.json"
+
+
+def title(group, suite):
+    """A group's heading."""
+    return group.title if isinstance(group, Group) else f"{suite.title.partition(':')[0]}: no runs yet"

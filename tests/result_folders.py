@@ -1,0 +1,66 @@
+"""Result folders as runs leave them, for the tests of reports: small files alone, no model."""
+
+import json
+
+from stochlwta_tf.experiment import suite_file
+from stochlwta_tf.experiment.run_folder import write_text
+
+
+def write(
+    runs, cell, value, *, seed=0, iterations=None, protocol="standard", trained=None, statistics=None, ci95=0.5, folder=None, **changes
+):
+    """Writes the folder of a run that fills a cell of a suite; returns its path.
+
+    Args:
+        runs: The folder of all runs.
+        cell: A `Cell`.
+        value: Of its measure.
+        seed, iterations: Of the run.
+        protocol, trained: Protocol of the test, and of the training where it is another.
+        statistics: Batch statistics.
+        ci95: Half interval.
+        folder: Its name, where it is not `<name>-seed<seed>`.
+        **changes: Keys of `evaluation.json` that are otherwise.
+    """
+    more = [f"seed={seed}"]
+    if "protocol" in type(cell.load().task).model_fields:
+        more.append(f"task.protocol={trained or protocol}")
+    if iterations:
+        more += [f"training.iterations={iterations}", f"training.log_every={iterations}", "training.validate_every=0"]
+        more += ["training.steps_per_execution=1"]
+    config = cell.load(more)
+    path = runs / (folder or f"{config.name}-seed{seed}")
+    path.mkdir(parents=True, exist_ok=True)
+    resolved = config.resolved()
+    write_text(path / "config.yaml", config.to_yaml())
+    evaluation = {
+        "name": config.name,
+        "measures": {cell.measure: {"value": value, "ci95": ci95, "unit": "%" if cell.measure == "accuracy" else ""}},
+        "tasks": 600,
+        "protocol": protocol,
+        "batch_statistics": statistics,
+        "iterations": config.training.iterations,
+        "seed": seed,
+        "task": {**resolved["task"], **({"protocol": protocol} if "protocol" in resolved["task"] else {})},
+        "learner": resolved["learner"],
+        "evaluation": {**resolved["evaluation"], **cell.row.test},
+        "inner_steps": resolved["learner"]["inner_steps"],
+        "draws": cell.row.test.get("draws", resolved["learner"]["draws"] or 1),
+        "parameters": {"trainable": 53476, "stored": 55044},
+        "device": "a processor",
+        "command": f"train.py --config {cell.config} --set seed={seed}",
+        **changes,
+    }
+    name = f"evaluation-{protocol}.json" if trained not in (None, protocol) else "evaluation.json"
+    if cell.row.test:
+        name = "evaluation-other.json"
+    write_text(path / name, json.dumps(evaluation))
+    return path
+
+
+def cell(suite, row, column, variant=None):
+    """The cell of a suite that a row and column name."""
+    for found in suite_file.load(suite).cells():
+        if (found.row.label, found.column.label) == (row, column) and variant in (None, found.row.variant):
+            return found
+    raise LookupError(f"no cell {row}, {column} in {suite}")

@@ -1,0 +1,76 @@
+"""Which folders count as results, and what is said of the others."""
+
+import json
+
+import pytest
+import result_folders
+from result_folders import cell
+
+from stochlwta_tf.errors import UserError
+from stochlwta_tf.experiment import evaluate
+from stochlwta_tf.report import collect
+
+OWN = cell("table5", "stochastic LWTA (Gaussians)", "omniglot_20w1s")
+
+
+def rewrite(path, **changes):
+    path.write_text(json.dumps({**json.loads(path.read_text()), **changes}))
+
+
+def test_results_are_found_however_deep_and_in_order(tmp_path):
+    for seed, folder in ((1, "b/deeper/one"), (0, "a/two")):
+        result_folders.write(tmp_path, OWN, 50.0, seed=seed, folder=folder)
+    collected = collect.collect(tmp_path)
+    assert [result.folder for result in collected.results] == ["a/two", "b/deeper/one"]
+    assert collected.results[0].evaluation.measures["accuracy"].value == 50.0
+    assert not collected.problems
+
+
+def test_what_cannot_be_used_is_named_and_left_out(tmp_path):
+    good = result_folders.write(tmp_path, OWN, 50.0, folder="good")
+    names = ("cut", "nan", "other", "strange", "no-config", "going-on", "old")
+    bad = {name: result_folders.write(tmp_path, OWN, 50.0, folder=name) for name in names}
+    text = (bad["cut"] / "evaluation.json").read_text()
+    (bad["cut"] / "evaluation.json").write_text(text[: len(text) // 2])
+    rewrite(bad["nan"] / "evaluation.json", measures={"accuracy": {"value": float("nan"), "ci95": 1.0, "unit": "%"}})
+    rewrite(bad["other"] / "evaluation.json", seed=3)
+    rewrite(bad["strange"] / "evaluation.json", protocol="mine")
+    (bad["no-config"] / "config.yaml").unlink()
+    (bad["going-on"] / "evaluation.json").unlink()
+    (bad["old"] / "config.yaml").write_text((bad["old"] / "config.yaml").read_text().replace("competitors", "rivals"))
+    (tmp_path / "timing.json").write_text("{}")
+    (tmp_path / "elsewhere").mkdir()
+    (tmp_path / "elsewhere" / "notes.txt").write_text("not a run")
+    collected = collect.collect(tmp_path)
+    assert [result.path for result in collected.results] == [good]
+    said = dict(problem.split(": ", 1) for problem in collected.problems)
+    assert said.keys() == {
+        *(f"{name}/evaluation.json" for name in ("cut", "nan", "other", "strange")),
+        "no-config",
+        "going-on",
+        "old",
+        "timing.json",
+    }
+    assert said["cut/evaluation.json"].startswith("corrupted: not JSON")
+    assert said["nan/evaluation.json"].startswith("corrupted: measures.accuracy.value")
+    assert said["other/evaluation.json"].startswith("foreign: it is of omniglot_20w1s with seed 3")
+    assert said["strange/evaluation.json"].startswith("corrupted: protocol: ")
+    assert said["no-config"] == "foreign: evaluation.json without a config.yaml."
+    assert said["going-on"] == "partial: not tested yet (no evaluation.json)."
+    assert said["old"].startswith("foreign or corrupted: config.yaml: unknown key network.rivals.")
+
+
+def test_the_command_line_names_them_on_standard_error(tmp_path, capsys):
+    result_folders.write(tmp_path, OWN, 50.0)
+    (tmp_path / "broken").mkdir()
+    (tmp_path / "broken" / "evaluation.json").write_text("{")
+    assert evaluate.main(["--table", "5", "--runs", str(tmp_path)]) == 0
+    out, err = capsys.readouterr()
+    assert "left out: broken: foreign: evaluation.json without a config.yaml." in err
+    assert "50.00 ± 0.50 / 97.79 / −47.79" in out
+    assert "broken" not in out
+
+
+def test_no_folder_is_one_line(tmp_path):
+    with pytest.raises(UserError, match="--runs must be a folder of runs"):
+        collect.collect(tmp_path / "none")

@@ -1,0 +1,56 @@
+"""The paper's figures from results."""
+
+import pytest
+import result_folders
+from result_folders import cell
+
+from stochlwta_tf.experiment import evaluate
+from stochlwta_tf.report import collect, curves, paper_figures
+
+
+@pytest.fixture
+def drawn(monkeypatch):
+    """The panels that a figure is drawn from."""
+    panels = []
+    for name in ("trainings", "settings"):
+        draw = getattr(curves, name)
+
+        def spy(path, form, given, *labels, draw=draw):
+            panels.extend(given)
+            draw(path, form, given, *labels)
+
+        monkeypatch.setattr(curves, name, spy)
+    return panels
+
+
+def test_curves_are_means_over_seeds_of_what_was_validated(tmp_path, drawn):
+    for seed, values in enumerate(([0.5, 0.7], [0.6, 0.9])):
+        path = result_folders.write(tmp_path, cell("figure2", "StochLWTA-ML", "omniglot_20w1s"), 70.0, seed=seed)
+        rows = "".join(f"{i},1.0,{v}\n" for i, v in zip((1000, 2000), values))
+        (path / "metrics.csv").write_text(f"iteration,seconds,val_accuracy\n500,0.5,\n{rows}")
+    lines = paper_figures.FIGURES["2"](collect.collect(tmp_path), tmp_path / "a.png", "png")
+    own = drawn[0]["lines"][0]
+    assert (own["label"], own["printed"], own["x"]) == ("StochLWTA-ML", 98.0, [1000, 2000])
+    assert list(own["y"]) == pytest.approx([55.0, 80.0])
+    assert any(
+        line.startswith("missing: MAML, omniglot_20w1s: no run: python train.py --config configs/omniglot_20w1s_maml") for line in lines
+    )
+
+
+def test_points_have_their_intervals_and_the_papers_beside_them(tmp_path, drawn):
+    result_folders.write(tmp_path, cell("figure3c", "4", "omniglot_20w1s"), 50.0)
+    result_folders.write(tmp_path, cell("figure3c", "7", "omniglot_20w1s"), 52.0)
+    paper_figures.FIGURES["3c"](collect.collect(tmp_path), tmp_path / "a.png", "png")
+    assert drawn[0]["points"] == [(4.0, 50.0, 49.5, 50.5), (7.0, 52.0, 51.5, 52.5)]
+    assert drawn[0]["printed"][4] == 97.8
+
+
+@pytest.mark.parametrize("form", ["png", "svg"])
+def test_a_figure_made_twice_is_the_same_byte_for_byte(tmp_path, form):
+    result_folders.write(tmp_path / "runs", cell("figure3a", "50", "omniglot_20w1s"), 50.0)
+    files = []
+    for name in "ab":
+        out = tmp_path / f"{name}.{form}"
+        assert evaluate.main(["--figure", "3a", "--runs", str(tmp_path / "runs"), "--out", str(out)]) == 0
+        files.append(out.read_bytes())
+    assert files[0] == files[1]

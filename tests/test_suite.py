@@ -1,0 +1,193 @@
+"""Suites: which runs they are, and that each is made once, gone on with, or passed by."""
+
+import json
+import subprocess
+import sys
+
+import pytest
+import yaml
+
+from stochlwta_tf.errors import ConfigurationError
+from stochlwta_tf.experiment import budget as budgets
+from stochlwta_tf.experiment import config as configuration
+from stochlwta_tf.experiment import suite, suite_file, train
+
+BASE = {
+    "name": "base",
+    "task": {"name": "sinusoid", "train_queries": 0},
+    "network": {"name": "mlp", "units": [4]},
+    "learner": {"name": "reptile", "inner_steps": 1},
+    "optimizer": {"name": "sgd", "learning_rate": 0.01, "schedule": "linear"},
+    "training": {"iterations": 200, "batch": 4, "log_every": 100, "steps_per_execution": 50},
+    "evaluation": {"tasks": 4, "batch": 2},
+}
+SUITE = {
+    "title": "Tiny",
+    "measure": "mse",
+    "seeds": [0, 1],
+    "columns": ["base"],
+    "rows": [
+        {"label": "a", "config": "{task}"},
+        {"label": "explodes", "config": "{task}", "name": "explodes", "set": {"learner.inner_lr": 1e30, "learner.inner_steps": 20}},
+        {"label": "b", "config": "{task}", "name": "b", "set": {"network.units": [3]}},
+        {"label": "b, tested with two draws", "config": "{task}", "name": "b", "set": {"network.units": [3]}, "test": {"draws": 2}},
+        {"label": "elsewhere", "config": "{task}_of_another_version"},
+    ],
+}
+
+
+@pytest.fixture
+def tiny(tmp_path, monkeypatch):
+    """The suite above in a folder of its own, which is the working directory."""
+    (tmp_path / "configs" / "suites").mkdir(parents=True)
+    (tmp_path / "configs" / "base.yaml").write_text(yaml.safe_dump(BASE))
+    (tmp_path / "configs" / "suites" / "tiny.yaml").write_text(yaml.safe_dump(SUITE))
+    monkeypatch.chdir(tmp_path)
+    return suite_file.load("tiny")
+
+
+class Starts:
+    """Stands in for a Python process: makes what a run would leave, and notes how it was called."""
+
+    def __init__(self, fails=()):
+        self.calls, self.fails = [], fails
+
+    def __call__(self, arguments):
+        self.calls.append(arguments)
+        if any(name in " ".join(arguments) for name in self.fails):
+            return 3, "", "noise\nerror: not finite at iteration 7 (seed 0): task 0.\nmore noise\n"
+        if "--rate" in arguments:
+            return 0, 'a line\n{"seconds_per_iteration": 0.1, "compile_seconds": 1.0}\n', ""
+        options = dict(zip(arguments, arguments[1:]))
+        if arguments[0] == "evaluate.py":
+            open(options["--out"], "w").close()
+            return 0, "", ""
+        folder = suite_file.Path(options["--out"])
+        if "--resume" not in arguments:
+            given = arguments[arguments.index("--set") + 1 : arguments.index("--out")] if "--set" in arguments else []
+            folder.mkdir(parents=True)
+            (folder / "config.yaml").write_text(configuration.load(options["--config"], given).to_yaml())
+        finish(folder)
+        return 0, "", ""
+
+
+def finish(folder):
+    config = configuration.load(folder / "config.yaml")
+    resolved = config.resolved()
+    (folder / "model.keras").touch()
+    (folder / "evaluation.json").write_text(
+        json.dumps(
+            {
+                "name": config.name, "measures": {"mse": {"value": 1.0, "ci95": 0.1, "unit": ""}}, "tasks": 4, "protocol": "standard",
+                "batch_statistics": None, "iterations": config.training.iterations, "seed": config.seed, "task": resolved["task"],
+                "learner": resolved["learner"], "evaluation": resolved["evaluation"], "inner_steps": 1, "draws": 1,
+                "parameters": {"trainable": 1, "stored": 1}, "device": "none", "command": "none",
+            }
+        )
+    )  # fmt: skip
+
+
+def test_each_training_of_a_suite_is_made_once(tiny):
+    runs, unknown = suite.runs_of(tiny)
+    assert [(run.cell.row.label, len(run.tests)) for run in runs] == [("a", 0), ("explodes", 0), ("b", 1)]
+    assert unknown == ["configs/base_of_another_version.yaml"]
+
+
+def test_what_is_missing_is_made_and_one_failure_does_not_stop_the_rest(tiny, tmp_path):
+    starts, lines = Starts(fails=["explodes"]), []
+    failures = suite.Runner(tmp_path / "runs", start=starts, log=lines.append).run(tiny)
+    assert [failure.split(": ", 1)[0] for failure in failures] == [str(tmp_path / "runs" / f"explodes-seed{seed}") for seed in (0, 1)]
+    assert "exit status 3: not finite at iteration 7 (seed 0): task 0" in failures[0]
+    assert sorted(path.name for path in (tmp_path / "runs").iterdir()) == ["b-seed0", "b-seed1", "base-seed0", "base-seed1"]
+    assert (tmp_path / "runs" / "b-seed1" / "evaluation-draws2.json").exists()
+    assert lines[0] == "configs/base_of_another_version.yaml: passed by, not in this version"
+    assert [call[0] for call in starts.calls].count("train.py") == 6
+    assert configuration.load(tmp_path / "runs" / "b-seed1" / "config.yaml").seed == 1
+
+
+def test_what_is_finished_is_passed_by_and_what_was_stopped_goes_on(tiny, tmp_path):
+    runs = tmp_path / "runs"
+    suite.Runner(runs, start=Starts(fails=["explodes"]), log=lambda _: None).run(tiny)
+    (runs / "b-seed0" / "evaluation.json").unlink()
+    (runs / "base-seed1" / "evaluation.json").write_text("{")
+    starts, lines = Starts(fails=["explodes"]), []
+    suite.Runner(runs, start=starts, log=lines.append).run(tiny)
+    assert [call for call in starts.calls if "--resume" in call] == [
+        ["train.py", "--resume", "--out", str(runs / name)] for name in ("base-seed1", "b-seed0")
+    ]
+    assert len(starts.calls) == 4  # and the two that fail
+    assert "[1/6] base-seed0: finished before, training.iterations=200" in lines
+
+
+def test_a_folder_with_another_run_is_left_alone(tiny, tmp_path):
+    folder = tmp_path / "runs" / "base-seed0"
+    folder.mkdir(parents=True)
+    (folder / "config.yaml").write_text(configuration.from_dict({**BASE, "network": {"name": "mlp", "units": [5]}}).to_yaml())
+    failures = suite.Runner(tmp_path / "runs", start=Starts(), log=lambda _: None).run(tiny)
+    assert failures == [f"{folder} holds another run than the suite's network.units=[4]. Received: [5]"]
+
+
+def test_a_budget_of_minutes_is_measured_once_and_ends_in_the_configuration(tiny, tmp_path):
+    starts = Starts()
+    suite.Runner(tmp_path / "runs", budgets.Budget.parse("1m"), starts, lambda _: None).run(tiny)
+    assert [call[1] for call in starts.calls if "--rate" in call] == ["stochlwta_tf.experiment.timing"] * 3  # not once a seed
+    for seed in (0, 1):
+        assert configuration.load(tmp_path / "runs" / f"base-seed{seed}" / "config.yaml").training.iterations == 600
+
+
+@pytest.mark.parametrize(
+    ("text", "settings"),
+    [
+        ("500it", {"iterations": 500}),
+        ("550it", {"iterations": 500}),
+        ("70it", {"iterations": 50, "log_every": 50}),
+        ("10it", {"iterations": 50, "log_every": 50}),
+    ],
+)
+def test_a_budget_of_iterations_fits_the_configuration(text, settings):
+    config = configuration.from_dict(BASE)
+    assignments = budgets.assignments(config, budgets.Budget.parse(text).iterations_at(None))
+    assert assignments == [f"training.{key}={value}" for key, value in settings.items()]
+    configuration.from_dict({**BASE, "training": {**BASE["training"], **settings}})
+
+
+def test_a_short_run_validates_about_ten_times():
+    values = {**BASE, "training": {**BASE["training"], "iterations": 60000, "validate_every": 1000}, "evaluation": {"batch": 50}}
+    assert budgets.assignments(configuration.from_dict(values), 3000) == ["training.iterations=3000", "training.validate_every=300"]
+    assert budgets.assignments(configuration.from_dict(values), 30000) == ["training.iterations=30000"]
+
+
+@pytest.mark.parametrize("text", ["10", "m", "0m", "1.5it", "-3m", "10 minutes"])
+def test_a_wrong_budget_is_one_line(text):
+    with pytest.raises(ConfigurationError, match="--budget must be minutes, hours or iterations, such as 10m, 0.5h or 500it. Received: "):
+        budgets.Budget.parse(text)
+
+
+def test_the_command_line(tiny, tmp_path, capfd):
+    """Real processes: a run, one that fails, a further test; then nothing is left to do but the one that fails."""
+    arguments = ["--suite", "tiny", "--budget", "100it", "--out", "runs"]
+    text = yaml.safe_dump({**SUITE, "seeds": [0], "rows": SUITE["rows"][1:4]})
+    (tmp_path / "configs" / "suites" / "tiny.yaml").write_text(text)
+    assert train.main(arguments) == 2
+    out, err = capfd.readouterr()
+    assert "error: 1 failed, the other runs are in place: runs/explodes-seed0: exit status 3: not finite at iteration " in err
+    assert "[2/2] b-seed0: starting training.iterations=100" in out
+    result = json.loads((tmp_path / "runs" / "b-seed0" / "evaluation-draws2.json").read_text())
+    assert (result["draws"], result["iterations"]) == (2, 100)
+    assert train.main(arguments) == 2
+    assert "[2/2] b-seed0: finished before, training.iterations=100" in capfd.readouterr().out
+
+
+def test_a_suite_that_is_not_there_is_one_line(capfd):
+    process = subprocess.run(
+        [sys.executable, "-m", "stochlwta_tf.experiment.train", "--suite", "tabel5"], capture_output=True, text=True, check=False
+    )
+    assert process.returncode == 2
+    assert "error: unknown suite tabel5. Did you mean 'table5'? Allowed: " in process.stderr
+
+
+@pytest.mark.parametrize("options", [["--suite", "table5", "--config", "a.yaml"], ["--config", "a.yaml", "--budget", "10m"]])
+def test_options_that_do_not_go_together(options):
+    with pytest.raises(SystemExit) as stop:
+        train.main(options)
+    assert stop.value.code == 2

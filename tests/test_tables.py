@@ -1,0 +1,193 @@
+"""Tables from results: the right number in the right cell, beside the paper's."""
+
+import csv
+import io
+
+import pytest
+import result_folders
+from result_folders import cell
+
+from stochlwta_tf.experiment import evaluate, suite_file
+from stochlwta_tf.report import collect, page, paper_cell, render, tables
+
+SUITES = sorted(path.stem for path in suite_file.find("configs/suites").glob("*.yaml"))
+GAUSSIAN = "stochastic LWTA (Gaussians)"
+
+
+def made(runs, name):
+    return tables.table(suite_file.load(name), collect.collect(runs))
+
+
+def entry(table, row, column, group=0, variant=None):
+    return next(e for e in table.groups[group][1] if (e.row, e.column) == (row, column) and variant in (None, e.variant))
+
+
+@pytest.fixture
+def runs(tmp_path):
+    """Three seeds of one cell of table 5, one of another."""
+    for seed, value in enumerate((90.0, 91.0, 95.0)):
+        result_folders.write(tmp_path, cell("table5", GAUSSIAN, "omniglot_20w1s"), value, seed=seed)
+    result_folders.write(tmp_path, cell("table5", "ReLU (Gaussians)", "omniglot_20w5s"), 80.0)
+    return tmp_path
+
+
+def test_a_cell_has_ours_the_papers_and_the_difference(runs):
+    found = entry(made(runs, "table5"), GAUSSIAN, "omniglot_20w1s")
+    assert found.ours == pytest.approx(92.0)
+    assert (found.paper, found.difference) == (97.79, pytest.approx(92.0 - 97.79))
+    assert (found.low, found.high) == (pytest.approx(91.5), pytest.approx(92.5))
+    assert found.seed_std == pytest.approx(7**0.5)  # of 90, 91, 95
+    assert (found.seeds, found.iterations, found.tasks) == ((0, 1, 2), 60000, 600)
+    assert found.made_by == "train.py --config configs/omniglot_20w1s.yaml --set seed=0"
+    assert entry(made(runs, "table5"), "ReLU (Gaussians)", "omniglot_20w5s").seed_std is None
+
+
+def test_a_missing_cell_names_its_command(runs):
+    text = render.markdown(made(runs, "table5"))
+    command = "python train.py --config configs/omniglot_20w1s.yaml --set name=omniglot_20w1s_relu_point network.activation=relu "
+    assert (
+        f"- ReLU (point estimates), omniglot_20w1s: `{command}network.weights=point --out results/runs/omniglot_20w1s_relu_point-seed0`"
+        in text
+    )
+    assert f"- {GAUSSIAN}, omniglot_20w5s: `python train.py --config configs/omniglot_20w5s.yaml --out" in text
+    assert f"- {GAUSSIAN}, omniglot_20w1s" not in text
+
+
+@pytest.mark.parametrize("form", render.FORMATS)
+def test_a_table_made_twice_is_the_same_byte_for_byte(runs, form):
+    files = []
+    for name in "ab":
+        out = runs / name
+        assert evaluate.main(["--table", "5", "--runs", str(runs), "--format", form, "--out", str(out)]) == 0
+        files.append(out.read_bytes())
+    assert files[0] == files[1]
+    assert b"92.0" in files[0]
+
+
+def test_the_page_made_twice_is_the_same_byte_for_byte(runs):
+    assert evaluate.main(["--page", "--runs", str(runs)]) == 0
+    first = (runs / "README.md").read_bytes()
+    assert evaluate.main(["--page", "--runs", str(runs)]) == 0
+    assert (runs / "README.md").read_bytes() == first
+    assert "92.00 ± 0.50 / 97.79 / −5.79" in first.decode()
+    assert page.page(collect.collect(runs), runs)[0].encode() == first
+
+
+def test_protocols_and_batch_statistics_are_kept_apart(tmp_path):
+    dense, conv = cell("table1", "StochLWTA-ML", "omniglot_20w1s", "the paper's settings"), cell("table1", "MAML", "omniglot_20w1s")
+    result_folders.write(tmp_path, dense, 50.0, folder="a")
+    result_folders.write(tmp_path, dense, 60.0, protocol="paper", folder="b")
+    result_folders.write(tmp_path, dense, 70.0, protocol="standard", trained="paper", folder="b")
+    result_folders.write(tmp_path, conv, 80.0, statistics="transductive", folder="c")
+    result_folders.write(tmp_path, conv, 30.0, statistics="support", folder="d")
+    table = made(tmp_path, "table1")
+    found = {}
+    for number, (group, _) in enumerate(table.groups):
+        values = entry(table, "StochLWTA-ML", "omniglot_20w1s", number).ours, entry(table, "MAML", "omniglot_20w1s", number).ours
+        found[tuple(group)] = values
+    assert found == {
+        ("standard", "standard", "transductive"): (50.0, 80.0),
+        ("standard", "standard", "support"): (50.0, 30.0),
+        ("paper", "paper", None): (60.0, None),
+        ("standard", "paper", None): (70.0, None),
+    }
+    text = render.markdown(table)
+    assert "## Protocol standard (trained under paper), no batch normalisation" in text
+    assert "--set task.protocol=paper --out results/runs/omniglot_20w1s_maml-seed0-paper`" in text
+
+
+def test_a_run_with_other_options_is_named_and_fills_no_cell(tmp_path):
+    own = cell("table5", GAUSSIAN, "omniglot_20w1s")
+    other = own._replace(row=own.row.model_copy(update={"set": {"learner.inner_lr": 0.1}}))
+    result_folders.write(tmp_path, other, 99.0)
+    table = made(tmp_path, "table5")
+    assert entry(table, GAUSSIAN, "omniglot_20w1s").ours is None
+    assert table.notes == (
+        "omniglot_20w1s-seed0: not omniglot_20w1s as configs/omniglot_20w1s.yaml has it: learner.inner_lr=0.003. "
+        "Received: learner.inner_lr=0.1.",
+    )
+
+
+def test_the_longest_runs_count(tmp_path):
+    own = cell("table5", GAUSSIAN, "omniglot_20w1s")
+    result_folders.write(tmp_path, own, 40.0, iterations=100, folder="short")
+    result_folders.write(tmp_path, own, 60.0, iterations=300, folder="long")
+    result_folders.write(tmp_path, own, 99.0, iterations=300, folder="same")
+    table = made(tmp_path, "table5")
+    assert (entry(table, GAUSSIAN, "omniglot_20w1s").ours, entry(table, GAUSSIAN, "omniglot_20w1s").iterations) == (60.0, 300)
+    assert table.notes == (
+        "same: not used, long is the same experiment with the same seed.",
+        "short: not used, there are longer runs of it (300 iterations).",
+    )
+
+
+def test_one_training_tested_with_other_draws_fills_other_cells(tmp_path):
+    for b, value in ((4, 50.0), (1, 40.0)):
+        result_folders.write(tmp_path, cell("figure3c", str(b), "omniglot_20w1s"), value)
+    table = made(tmp_path, "figure3c")
+    assert [entry(table, str(b), "omniglot_20w1s").ours for b in (1, 2, 4)] == [40.0, None, 50.0]
+    assert entry(table, "2", "omniglot_20w1s").fill_by.endswith(
+        "&& python evaluate.py --run results/runs/omniglot_20w1s-seed0 --set evaluation.draws=2 "
+        "--out results/runs/omniglot_20w1s-seed0/evaluation-draws2.json"
+    )
+
+
+def test_csv_has_a_line_for_each_cell_and_the_literature(runs):
+    lines = list(csv.DictReader(io.StringIO(render.comma_separated(made(runs, "table1")))))
+    quoted = [(line["row"], line["column"], line["paper"]) for line in lines if line["variant"] == "literature"]
+    assert ("GEM-BML+", "omniglot_20w1s", "96.24") in quoted
+    own = [line for line in lines if line["ours"]]
+    assert [(line["row"], line["protocol"], line["seeds"], line["iterations"]) for line in own] == [
+        ("StochLWTA-ML", "standard", "0 1 2", "60000")
+    ]
+
+
+@pytest.mark.parametrize("name", SUITES)
+def test_every_suite_of_this_version_is_valid(name):
+    suite = suite_file.load(name)
+    for each in suite.cells():
+        if each.exists:
+            assert each.row.name is None or each.load().name == each.row.name.format(task=each.task)
+
+
+@pytest.mark.parametrize(
+    ("suite", "row", "column", "variant", "number"),
+    [
+        ("table1", "StochLWTA-ML", "omniglot_20w5s", "the paper's settings", 98.97),
+        ("table1", "BMAML", "cifar100_5w5s", None, 65.80),
+        ("table2", "MAML", "miniimagenet_5w5s", "stochastic", 64.03),
+        ("table3", "BMAML", "params_omniglot, stored", None, 560025),
+        ("table3", "StochLWTA-ML", "predict_ms", None, 113.44),
+        ("table4", "J=8", "miniimagenet_5w5s", None, 67.08),
+        ("table6", "Reptile", "params", None, 4353),
+        ("table6", "StochLWTA-ML", "MSE, challenging", None, 1.98),
+        ("tableD1", "FOMAML", "accuracy", None, 92.83),
+        ("tableD2", "StochLWTA-ML", "omniglot_20w1s", None, 96.50),
+        ("figure2", "ABML", "omniglot_20w1s", None, 47.3),
+        ("figure3a", "65", "miniimagenet_5w1s", None, 52.2),
+        ("figure3a", "65", "omniglot_20w1s", None, None),
+        ("figure3c", "9", "omniglot_20w1s", None, 96.1),
+        ("smoke", "MAML", "sinusoid_default", None, None),
+    ],
+)
+def test_the_papers_number_of_a_cell(suite, row, column, variant, number):
+    assert paper_cell.reported(cell(suite, row, column, variant))[0] == number
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (["--table", "7"], "unknown suite 7."),
+        (["--table", "5", "--format", "html"], "--format must be markdown, csv, latex. Received: --format html."),
+        (["--figure", "9", "--out", "a.png"], "--figure must be 2, 3a, 3b, 3c"),
+        (["--figure", "2"], "a figure needs --out FILE.png or FILE.svg."),
+        (["--table", "5", "--page"], "one report at a time."),
+        (["--table", "5", "--run", "runs/x"], "--table takes many runs"),
+        (["--winners"], "--winners needs --run DIR"),
+    ],
+)
+def test_what_is_wrong_is_one_line(tmp_path, capsys, options, message):
+    assert evaluate.main([*options, "--runs", str(tmp_path)]) == 2
+    error = capsys.readouterr().err
+    assert message in error
+    assert error.count("\n") == 1

@@ -1,0 +1,60 @@
+"""Times of configurations, and the tables that read them."""
+
+import json
+
+import pytest
+import result_folders
+import yaml
+
+from stochlwta_tf.experiment import suite_file, timing
+from stochlwta_tf.report import collect, tables
+
+SPREAD = {"median_ms": 20.0, "low_ms": 19.0, "high_ms": 22.0, "count": 30, "compile_seconds": 5.0}
+TINY = {
+    "name": "tiny",
+    "task": {"name": "sinusoid", "train_queries": 0},
+    "network": {"name": "mlp", "units": [4]},
+    "learner": {"name": "reptile", "inner_steps": 1},
+    "optimizer": {"name": "sgd", "learning_rate": 0.01},
+    "training": {"iterations": 100, "batch": 4, "steps_per_execution": 5},
+}
+
+
+def test_a_table_reads_times_and_parameters(tmp_path):
+    cell = result_folders.cell("table6", "StochLWTA-ML", "train_ms")
+    entry = {
+        "config": cell.load().resolved(), "train": SPREAD, "predict": {**SPREAD, "median_ms": 3.0},
+        "parameters": {"trainable": 2000, "stored": 2100},
+    }  # fmt: skip
+    file = {"device": "a processor", "threads": {"intra_op": 0, "inter_op": 0}, "command": "timing", "entries": [entry]}
+    (tmp_path / "timing-table6.json").write_text(json.dumps(file))
+    table = tables.table(suite_file.load("table6"), collect.collect(tmp_path))
+    found = {e.column: (e.ours, e.paper) for e in table.groups[0][1] if e.row == "StochLWTA-ML" and e.ours is not None}
+    assert found == {"train_ms": (20.0, 63.11), "predict_ms": (3.0, 25.45), "params": (2000, 2092)}
+    missing = next(e for e in table.groups[0][1] if (e.row, e.column) == ("MAML", "train_ms"))
+    assert missing.fill_by == "python -m stochlwta_tf.experiment.timing --suite table6 --out results/timing-table6.json"
+
+
+def test_configurations_are_timed_in_turns(tmp_path, capsys):
+    paths = []
+    for name, units in (("one", [4]), ("two", [8])):
+        paths.append(tmp_path / f"{name}.yaml")
+        paths[-1].write_text(yaml.safe_dump({**TINY, "name": name, "network": {"name": "mlp", "units": units}}))
+    out = tmp_path / "results" / "timing.json"
+    assert timing.main(["--config", *map(str, paths), "--rounds", "3", "--out", str(out)]) == 0
+    assert "two: train " in capsys.readouterr().out
+    collected = collect.collect(out.parent)
+    assert [(t.config.name, t.entry.parameters.trainable, t.entry.train.count) for t in collected.timings] == [
+        ("one", 13, 3),
+        ("two", 25, 3),
+    ]
+    assert all(t.entry.predict.compile_seconds > t.entry.predict.median_ms / 1000 for t in collected.timings)
+    assert timing.main(["--config", str(paths[0]), "--rate"]) == 0
+    assert json.loads(capsys.readouterr().out)["seconds_per_iteration"] > 0
+
+
+@pytest.mark.parametrize("options", [[], ["--suite", "table3", "--config", "a.yaml"], ["--suite", "table3", "--rate"]])
+def test_what_does_not_go_together_is_a_usage_error(options):
+    with pytest.raises(SystemExit) as stop:
+        timing.main(options)
+    assert stop.value.code == 2
