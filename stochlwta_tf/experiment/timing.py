@@ -18,7 +18,7 @@ import numpy as np
 from stochlwta_tf.errors import UserError
 from stochlwta_tf.experiment import build, suite_file
 from stochlwta_tf.experiment import config as configuration
-from stochlwta_tf.experiment.run_folder import command, device_name, environment, write_json
+from stochlwta_tf.experiment.run_folder import device_name, environment, write_json
 from stochlwta_tf.experiment.train import exit_status, stoppable
 
 _TIMED = ("train_ms", "predict_ms", "parameters_trainable", "parameters_stored")
@@ -118,7 +118,8 @@ def measure(configs, rounds):
     for round_, (i, what) in itertools.product(range(rounds + 2), times):
         times[i, what].append(getattr(contestants[i], what)())
         if not round_:
-            print(f"{configs[i].name}: {what} compiled in {times[i, what][0] / 1000:.1f} s", file=sys.stderr, flush=True)
+            seconds = times[i, what][0] * (_steps(contestants[i]) if what == "train" else 1) / 1000
+            print(f"{configs[i].name}: {what} compiled in {seconds:.1f} s", file=sys.stderr, flush=True)
     entries = []
     for i, contestant in enumerate(contestants):
         spreads = {what: _spread(times[i, what], _steps(contestant) if what == "train" else 1) for what in ("train", "predict")}
@@ -132,7 +133,7 @@ def measure(configs, rounds):
         "packages": around["packages"],
         "xla_flags": around["xla_flags"],
         "rounds": rounds,
-        "command": command(),
+        "command": " ".join(["python -m stochlwta_tf.experiment.timing", *sys.argv[1:]]),
         "entries": entries,
     }
 

@@ -52,12 +52,11 @@ def wins(learner, tasks):
         each = [winners(h, y, layer.competitors) for layer, h, y in zip(layers, tensors[::2], tensors[1::2], strict=True)]
         return tf.concat(each, -1), state, {}
 
-    own = learner.call_on_query
     learner.call_on_query = call_on_query  # every method predicts by way of it, whatever it adapts
     try:
         found = learner.task_runner.map(learner.task_predict)(*learner.current_values(), tasks).numpy()
     finally:
-        learner.call_on_query = own
+        del learner.call_on_query
     ends = np.cumsum([layer.output.shape[-1] for layer in layers])
     return {layer.name: part for layer, part in zip(layers, np.split(found, ends[:-1], -1), strict=True)}
 
