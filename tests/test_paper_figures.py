@@ -37,6 +37,14 @@ def test_curves_are_means_over_seeds_of_what_was_validated(tmp_path, drawn):
     )
 
 
+def test_errors_of_regression_are_drawn_as_they_are(tmp_path, drawn):
+    path = result_folders.write(tmp_path, cell("figure4a", "MAML", "sinusoid_default"), 0.2)
+    (path / "metrics.csv").write_text("iteration,seconds,val_mse\n5000,1.0,0.5\n10000,2.0,0.25\n")
+    paper_figures.FIGURES["4a"](collect.collect(tmp_path), tmp_path / "a.png", "png")
+    own = next(line for line in drawn[0]["lines"] if line["label"] == "MAML")
+    assert (list(own["x"]), list(own["y"]), own["printed"]) == ([5000, 10000], [0.5, 0.25], 1.05)
+
+
 def test_points_have_their_intervals_and_the_papers_beside_them(tmp_path, drawn):
     result_folders.write(tmp_path, cell("figure3c", "4", "omniglot_20w1s"), 50.0)
     result_folders.write(tmp_path, cell("figure3c", "7", "omniglot_20w1s"), 52.0)

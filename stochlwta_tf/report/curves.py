@@ -3,6 +3,7 @@
 import contextlib
 
 import matplotlib
+import matplotlib.ticker
 from matplotlib.figure import Figure
 
 _INK, _GRID, _OURS, _PAPER = "#444444", "#e6e6e6", "#2a6fbb", "#b0651d"
@@ -33,7 +34,7 @@ def figure(path, form, columns, rows=1, width=5.4, height=3.6, height_ratios=Non
         drawn.savefig(path, format=form, metadata={"Date": None} if form == "svg" else {})
 
 
-def trainings(path, form, panels, xlabel, ylabel):
+def trainings(path, form, panels, xlabel, ylabel, percent=True):
     """Draws a score over the iterations, a curve a method; a mark at the right edge is the paper's value at its end.
 
     Args:
@@ -41,6 +42,7 @@ def trainings(path, form, panels, xlabel, ylabel):
         panels: Dictionaries with a `title` and `lines`; a line has a `label`, `printed` (a number or None) and, where there are runs, `x`,
             `y` and the curves `each` of its seeds.
         xlabel, ylabel: Of the axes.
+        percent: Whether the score is from 0 to 100; otherwise the axis is logarithmic.
     """
     with figure(path, form, len(panels)) as (_, grid):
         for axes, panel in zip(grid.flat, panels, strict=True):
@@ -54,7 +56,14 @@ def trainings(path, form, panels, xlabel, ylabel):
                         [1.0], [line["printed"]], "<", transform=axes.get_yaxis_transform(), color=colour, markersize=7, clip_on=False
                     )
             axes.plot([], [], "<", color=_INK, label="the paper's, at 60,000")
-            axes.set(xlabel=xlabel, ylabel=ylabel, ylim=(0, 100), xlim=(0, None if any("x" in line for line in panel["lines"]) else 60000))
+            axes.set(xlabel=xlabel, ylabel=ylabel, xlim=(0, None if any("x" in line for line in panel["lines"]) else 60000))
+            if percent:
+                axes.set_ylim(0, 100)
+            else:
+                axes.set_yscale("log")
+                axes.yaxis.set_major_locator(matplotlib.ticker.LogLocator(subs=(1, 2, 5)))
+                axes.yaxis.set_major_formatter("{x:g}")
+                axes.yaxis.set_minor_formatter(matplotlib.ticker.NullFormatter())
             axes.set_title(panel["title"], fontsize=9, loc="left")
             axes.grid(color=_GRID, linewidth=0.6)
         handles, labels = grid[0, 0].get_legend_handles_labels()

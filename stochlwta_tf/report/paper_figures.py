@@ -12,11 +12,12 @@ from stochlwta_tf.report.match import Matcher, mean_and_std
 _PERCENT = "accuracy, %"
 
 
-def validation_curves(name, collected, path, form):
-    """Draws validation accuracy over the meta-iterations, a curve a method, a panel for each protocol.
+def validation_curves(name, measure, collected, path, form):
+    """Draws the validation score over the meta-iterations, a curve a method, a panel for each task and protocol.
 
     Args:
         name: The suite's.
+        measure: `"accuracy"` or `"mse"`.
         collected: A `Collected`.
         path: The file to write.
         form: `"png"` or `"svg"`.
@@ -33,24 +34,25 @@ def validation_curves(name, collected, path, form):
             for cell in cells:
                 line = {"label": cell.row.label, "printed": paper_cell.reported(cell)[0]}
                 matched = matcher.matched(cell, group) if group else None
-                if matched and (found := _validation(matched)):
+                if matched and (found := _validation(matched, measure)):
                     line |= dict(zip(("x", "y", "each"), found, strict=True))
                 else:
-                    missing.append(_missing(cell, group, "validation accuracy in metrics.csv" if matched else "run"))
+                    missing.append(_missing(cell, group, f"val_{measure} in metrics.csv" if matched else "run"))
                 lines.append(line)
             if group or any(line["printed"] is not None for line in lines):
                 panels.append({"title": _title(column.label, group), "lines": lines})
     panels = [panel for panel in panels if any("x" in line for line in panel["lines"])] or panels
-    curves.trainings(path, form, panels, "meta-iterations", f"validation {_PERCENT}")
+    percent = measure == "accuracy"
+    curves.trainings(path, form, panels, "meta-iterations", f"validation {_PERCENT if percent else 'MSE'}", percent)
     return _said(missing, matcher)
 
 
-def _validation(matched):
-    """Iterations, mean over seeds of the validation accuracy in percent, and each seed's; None where none was recorded."""
-    each = []
+def _validation(matched, measure):
+    """Iterations, mean over seeds of the validation score (an accuracy in percent), and each seed's; None where none was recorded."""
+    each, column, scale = [], f"val_{measure}", 100 if measure == "accuracy" else 1
     for result in matched.results:
-        rows = [row for row in read(result.path / "metrics.csv") if row.get("val_accuracy")]
-        each.append({int(row["iteration"]): 100 * float(row["val_accuracy"]) for row in rows})
+        rows = [row for row in read(result.path / "metrics.csv") if row.get(column)]
+        each.append({int(row["iteration"]): scale * float(row[column]) for row in rows})
     x = sorted(set.intersection(*map(set, each)))
     y = [[seed[i] for i in x] for seed in each]
     return (x, np.mean(y, 0), y) if x else None
@@ -112,8 +114,10 @@ def _title(task, group, run=True):
 #: By name, functions of a `Collected`, the file to write and its format (`"png"` or `"svg"`), which return lines for standard error.
 #: A further figure is a line here.
 FIGURES = {
-    "2": functools.partial(validation_curves, "figure2"),
+    "2": functools.partial(validation_curves, "figure2", "accuracy"),
     "3a": functools.partial(by_setting, "figure3a", "tasks in a meta-iteration", _PERCENT),
     "3b": functools.partial(by_setting, "figure3b", "tasks in a meta-iteration", "time of a meta-iteration, ms"),
     "3c": functools.partial(by_setting, "figure3c", "draws B", _PERCENT),
+    "4a": functools.partial(validation_curves, "figure4a", "mse"),
+    "4b": functools.partial(validation_curves, "figure4b", "mse"),
 }
