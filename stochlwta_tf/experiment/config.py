@@ -1,5 +1,6 @@
 """A run's configuration: which sections and keys there are, and what is allowed in them."""
 
+import functools
 from pathlib import Path
 from typing import Annotated, Literal
 
@@ -10,6 +11,9 @@ from pydantic import Field
 from stochlwta_tf.errors import ConfigurationError
 from stochlwta_tf.experiment import yaml_file
 from stochlwta_tf.experiment.schema import Section, options_of, section, unknown, validate
+
+# The parameters of what a section names that are the program's to fill in.
+_GIVEN = {"task": ("split", "batch", "seed", "banks"), "network": ("input_shape", "outputs"), "learner": ("network", "likelihood")}
 
 Count = Annotated[int, Field(ge=1)]
 Positive = Annotated[float, Field(gt=0)]
@@ -195,19 +199,19 @@ def from_dict(values, where="configuration"):
     from stochlwta_tf.networks import NETWORKS
     from stochlwta_tf.tasks import TASKS
 
-    registries = {
-        "task": (TASKS, ("split", "batch", "seed", "banks")),
-        "network": (NETWORKS, ("input_shape", "outputs")),
-        "learner": (LEARNERS, ("network", "likelihood")),
-    }
-    sections = {}
-    for kind, (registry, given) in registries.items():
-        chosen = _registered(values, kind, registry, where)
-        sections[kind] = section(kind, chosen, registry[chosen], given)
-    learner_options = options_of(LEARNERS[values["learner"]["name"]], registries["learner"][1])
+    registries = {"task": TASKS, "network": NETWORKS, "learner": LEARNERS}
+    chosen = {kind: registry[_registered(values, kind, registry, where)] for kind, registry in registries.items()}
+    return validate(_model(*((values[kind]["name"], callable_) for kind, callable_ in chosen.items())), values, where)
+
+
+@functools.cache
+def _model(task, network, learner):
+    """The `Configuration` class for three pairs of a name and what it names; a suite loads hundreds of configurations."""
+    learner_options = options_of(learner[1], _GIVEN["learner"])
     evaluation = pydantic.create_model("Evaluation", __base__=Evaluation, **{k: (hint, None) for k, (hint, _) in learner_options.items()})
+    sections = {kind: section(kind, *pair, _GIVEN[kind]) for kind, pair in zip(_GIVEN, (task, network, learner), strict=True)}
     fields = {kind: (model, ...) for kind, model in sections.items()} | {"evaluation": (evaluation, evaluation())}
-    return validate(pydantic.create_model("Configuration", __base__=Configuration, **fields), values, where)
+    return pydantic.create_model("Configuration", __base__=Configuration, **fields)
 
 
 def _registered(values, kind, registry, where):
