@@ -8,6 +8,7 @@ from pydantic import Field
 
 from stochlwta_tf import random
 from stochlwta_tf.errors import ConfigurationError, DataError
+from stochlwta_tf.tasks.augmentation import augmented
 from stochlwta_tf.tasks.protocols import PROTOCOLS, ProtocolName, check_disjoint
 from stochlwta_tf.tasks.task import Task, TaskDistribution, at_least
 
@@ -28,6 +29,8 @@ class ImageTasks(TaskDistribution):
         train_shot: K in the train split; `None` for the same.
         train_queries: q in the train split; `None` for the same.
         rotations: Whether images turned by 90, 180 and 270 degrees are further classes (in every split); takes four times the memory.
+        flip: Whether each training image is mirrored left to right with probability one half (not for characters).
+        shift: Pixels that each training image is moved by, at most, in each direction.
         protocol: `"standard"`, `"paper"` or `"original_code"`, see `protocols.py`; the last draws classes and images with replacement, and
             one query of each class in a test task.
 
@@ -62,6 +65,8 @@ class ImageTasks(TaskDistribution):
         train_shot: Annotated[int, Field(ge=1)] | None = None,
         train_queries: Annotated[int, Field(ge=0)] | None = None,
         rotations: bool = False,
+        flip: bool = False,
+        shift: Annotated[int, Field(ge=0)] = 0,
         protocol: ProtocolName = "standard",
     ):
         super().__init__(split, batch, seed)
@@ -75,13 +80,14 @@ class ImageTasks(TaskDistribution):
         elif self.rules.queries is not None:
             queries = self.rules.queries
         at_least(1, way=way, shot=shot)
-        at_least(0, queries=queries)
+        at_least(0, queries=queries, shift=shift)
         if split not in banks:
             raise DataError(f"{type(self).__name__} has no {split} classes, only: {', '.join(banks)}.")
         if protocol == "standard" and "train" in banks and "test" in banks:
             check_disjoint(banks["train"].names, banks["test"].names)
         self.bank = banks[split].rotated() if rotations else banks[split]
         self.way, self.shot, self.queries = way, shot, queries
+        self.flip, self.shift = (flip, shift) if split == "train" else (False, 0)
         self.input_shape, self.outputs = tuple(self.bank.images.shape[1:]), way
         self._check()
 
@@ -112,13 +118,17 @@ class ImageTasks(TaskDistribution):
         images, largest = self.shot + self.queries, int(self.bank.count.max())
         chosen = first[..., None] + choose(random.fold_in(key, 0, tag=2), count, images, largest, self.rules.image_replacement)
         support, query = chosen[..., : self.shot], chosen[..., self.shot :]
-        return Task(*self._examples(support), *self._examples(query), random.split(key, self.batch))
+        examples = (*self._examples(support, random.fold_in(key, 0, tag=3)), *self._examples(query, random.fold_in(key, 0, tag=4)))
+        return Task(*examples, random.split(key, self.batch))
 
-    def _examples(self, chosen):
+    def _examples(self, chosen, key):
         """Pixels and labels of image numbers `[tasks, way, images]`, in the order of their classes."""
         n = self.way * chosen.shape[-1]
         labels = tf.tile(tf.repeat(tf.range(self.way), chosen.shape[-1])[None], [self.batch, 1])
-        return tf.cast(tf.gather(self.bank.tensor, tf.reshape(chosen, [self.batch, n])), tf.float32) / 255.0, labels
+        pixels = tf.gather(self.bank.tensor, tf.reshape(chosen, [self.batch * n]))
+        if self.flip or self.shift:
+            pixels = augmented(key, pixels, self.flip, self.shift)
+        return tf.cast(tf.reshape(pixels, [self.batch, n, *self.input_shape]), tf.float32) / 255.0, labels
 
 
 def choose(key, sizes, n, largest, replacement=False):

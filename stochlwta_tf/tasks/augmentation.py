@@ -1,0 +1,31 @@
+"""Random changes of training images that leave their class as it is."""
+
+import tensorflow as tf
+
+from stochlwta_tf import random
+
+
+def augmented(key, images, flip, shift):
+    """Mirrors each image left to right with probability one half, and moves it, each on its own.
+
+    Args:
+        key: Noise key.
+        images: `[images, height, width, channels]`.
+        flip: Whether to mirror.
+        shift: Largest move up, down, left and right, in pixels, each whole number as likely; the pixels at the edge are repeated.
+
+    Returns:
+        Images of the same shape and type.
+
+    Example:
+
+        augmented(key, images, flip=True, shift=4)
+    """
+    n, height, width = images.shape[:3]
+    noise = random.uniform(key, (n, 3))
+    down, right = (tf.cast(noise[:, i, None] * (2 * shift + 1), tf.int32) - shift for i in range(2))
+    rows = tf.clip_by_value(tf.range(height) - down, 0, height - 1)
+    columns = tf.clip_by_value(tf.range(width) - right, 0, width - 1)
+    if flip:
+        columns = tf.where(noise[:, 2, None] < 0.5, width - 1 - columns, columns)
+    return tf.gather(tf.gather(images, rows, batch_dims=1), columns, axis=2, batch_dims=1)
