@@ -220,11 +220,11 @@ def test_wrong_folders_and_options_are_one_line(folder, tmp_path):
     ):
         with pytest.raises(DataError, match=message):
             make(tmp_path / path)
+    with pytest.raises(ConfigurationError, match="ImageFolder must be one of standard, original_code. Received: protocol=paper."):
+        make(folder, protocol="paper")
     (folder / "c2" / "a.png").write_bytes(b"cut")
     with pytest.raises(DataError, match="c2/a.png: cannot be decoded"):
         make(folder)
-    with pytest.raises(ConfigurationError, match="the paper has no split of one's own images. Received: paper."):
-        make(folder, protocol="paper")
     with pytest.raises(ConfigurationError, match="channels must be 1 or 3. Received: channels=2."):
         make(folder, channels=2)
 
