@@ -14,7 +14,7 @@ import numpy as np
 
 from stochlwta_tf.experiment import build
 from stochlwta_tf.experiment import config as configuration
-from stochlwta_tf.experiment.train import exit_status
+from stochlwta_tf.experiment.exit_status import exit_status
 
 
 def bare_loop(learner, iterations):

@@ -151,9 +151,7 @@ def test_papers_shuffle_is_the_same_for_all_time():
 
 
 def test_original_code_labels_by_file_number(flat):
-    train, test = (
-        MiniImageNet(s, 2, 0, data_dir=str(flat), way=2, protocol="original_code").bank for s in ("train", "test")
-    )
+    train, test = (MiniImageNet(s, 2, 0, data_dir=str(flat), way=2, protocol="original_code").bank for s in ("train", "test"))
     assert train.names == tuple(f"train/{n}" for n in sorted(NUMBERS)) and set(train.count) == {2}
     for bank, split in ((train, "train"), (test, "test")):
         for number in NUMBERS:

@@ -83,7 +83,7 @@ def test_one_command_tests_under_all_three_and_keeps_them_apart(tmp_path, capsys
     assert results["paper"]["classes"] == {"test": 6, "also_trained_on": 6}
     assert "6 of the 6 test classes were trained on." in capsys.readouterr().out
     tasks = Bars("test", 20, 0, way=3, shot=2, protocol="original_code")
-    learner = evaluate.load(folder.model, tasks)
+    learner = build.saved_learner(folder.model, tasks)
     p = np.concatenate([learner.predictive(learner.predict_tasks(tasks.sample(i))) for i in range(2)])
     assert results["original_code"]["measures"]["accuracy"]["value"] == pytest.approx(100 * metrics.accuracy_across_queries(p).mean())
 

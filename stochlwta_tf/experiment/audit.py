@@ -19,7 +19,7 @@ from typing import NamedTuple
 import numpy as np
 
 from stochlwta_tf.errors import ConfigurationError
-from stochlwta_tf.experiment import build, evaluate, metrics, running_mean
+from stochlwta_tf.experiment import build, metrics, running_mean
 from stochlwta_tf.experiment.predictions import predict
 from stochlwta_tf.experiment.run_folder import command, device_name, replacing, write_json
 
@@ -53,10 +53,10 @@ def audit(config, folder, trained, out=None):
     Raises:
         ConfigurationError: The run has no classes, or was trained on classes that protocol `standard` tests on.
     """
-    distributions = {name: evaluate.under_protocol(config, name, trained)[1] for name in ("original_code", "standard")}
+    distributions = {name: build.under_protocol(config, name, trained)[1] for name in ("original_code", "standard")}
     if config.task.queries < 2:
         raise ConfigurationError(f"an audit ends at more than one query of each class. Received: task.queries={config.task.queries}.")
-    learner = build.for_test(evaluate.load(folder.model, distributions["standard"]), config)
+    learner = build.for_test(build.saved_learner(folder.model, distributions["standard"]), config)
 
     def score(rules, queries=1):
         tasks = drawn_by(rules, distributions).variant(queries=queries)

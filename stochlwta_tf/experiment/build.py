@@ -3,7 +3,8 @@
 import contextlib
 import os
 
-from stochlwta_tf.errors import ConfigurationError
+from stochlwta_tf.errors import ConfigurationError, UserError
+from stochlwta_tf.experiment import config as configuration
 
 # On a CPU the shards of a batch run side by side, so XLA's own threads are in their way; and 512-bit registers, which LLVM avoids unless
 # told otherwise, suit the elementwise noise. Together 1.2 to 1.4 times as fast. XLA ignores the width where there are no such registers.
@@ -47,6 +48,39 @@ def tasks(config, split):
         )
 
 
+def class_names(distribution):
+    """The classes that tasks are drawn from; none for regression."""
+    return distribution.bank.names if distribution.kind == "classification" else ()
+
+
+def under_protocol(config, name, trained):
+    """A run's configuration and test tasks under a protocol.
+
+    Args:
+        config: The run's `Configuration`.
+        name: `"standard"`, `"paper"` or `"original_code"`.
+        trained: Names of the classes that the run was trained on.
+
+    Returns:
+        `Configuration`, `TaskDistribution`.
+
+    Raises:
+        ConfigurationError: The data set has no such protocol, or `standard` would test on a class that was trained on.
+    """
+    from stochlwta_tf.tasks.protocols import check_disjoint
+
+    if name != config.protocol:
+        values = config.resolved()
+        if "protocol" not in values["task"]:
+            raise ConfigurationError(f"{config.task.name} tasks have the protocol standard alone. Received: --protocol {name}.")
+        values["task"]["protocol"] = name
+        config = configuration.from_dict(values, where="--protocol")
+    distribution = tasks(config, "test")
+    if name == "standard":
+        check_disjoint(trained, class_names(distribution))
+    return config, distribution
+
+
 def learner(config, distribution):
     """The compiled learner for a task distribution, with fresh weights from `config.seed`."""
     import keras
@@ -74,6 +108,23 @@ def for_test(learner, config):
     twin = type(learner).from_config({**learner.get_config(), **overrides})
     twin.set_weights(learner.get_weights())
     return twin
+
+
+def saved_learner(path, distribution):
+    """The learner saved in a file, checked to fit the tasks."""
+    import keras
+
+    import stochlwta_tf.learners  # noqa: F401  the classes that a saved learner is made of
+
+    try:
+        learner = keras.saving.load_model(path)
+    except (OSError, ValueError, TypeError) as error:
+        raise UserError(f"{path}: cannot be loaded: {str(error).strip().splitlines()[0][:200]}") from error
+    has = (tuple(learner.network.input_shape[1:]), learner.targets)
+    needed = (tuple(distribution.input_shape), distribution.outputs)
+    if has != needed:
+        raise ConfigurationError(f"{path}: the tasks need inputs and outputs of {needed}. Received: a model of {has}.")
+    return learner
 
 
 def optimizer(config):

@@ -9,10 +9,10 @@ import numpy as np
 from stochlwta_tf.errors import ConfigurationError, UserError
 from stochlwta_tf.experiment import build, inner_steps, metrics, report_command, running_mean
 from stochlwta_tf.experiment import config as configuration
+from stochlwta_tf.experiment.exit_status import exit_status, stoppable
 from stochlwta_tf.experiment.predictions import predict
 from stochlwta_tf.experiment.run_folder import RunFolder, command, device_name, replacing, write_json
-from stochlwta_tf.experiment.train import exit_status, stoppable
-from stochlwta_tf.tasks.protocols import check_disjoint, shared
+from stochlwta_tf.tasks.protocols import shared
 
 _SHOWN = 6  # tasks in the figure of predictions
 _ALLOWED = ("evaluation", "active_learning", "task", "runtime")
@@ -66,7 +66,7 @@ def _main(arguments):
     with stoppable("stopped; what was tested before is kept."):
         build.runtime(config)
         # The run's data may have moved (task.data_dir), or the test be on other data.
-        trained = class_names(build.tasks(config if config.task.name == run.task.name else run, "train"))
+        trained = build.class_names(build.tasks(config if config.task.name == run.task.name else run, "train"))
         if arguments.audit:
             from stochlwta_tf.experiment import audit
 
@@ -75,47 +75,16 @@ def _main(arguments):
         if arguments.active:
             from stochlwta_tf.experiment import active_learning
 
-            distribution = under_protocol(config, config.protocol, trained)[1]
-            active_learning.active(config, folder, build.for_test(load(folder.model, distribution), config), arguments.out)
+            distribution = build.under_protocol(config, config.protocol, trained)[1]
+            active_learning.active(config, folder, build.for_test(build.saved_learner(folder.model, distribution), config), arguments.out)
             return
         out = Path(arguments.out) if arguments.out else folder.evaluation
         names = arguments.protocol.split(",") if arguments.protocol else [run.protocol]
-        for name, (tested, distribution) in {name: under_protocol(config, name, trained) for name in names}.items():
+        for name, (tested, distribution) in {name: build.under_protocol(config, name, trained) for name in names}.items():
             folder.evaluation = out if name == run.protocol else out.with_stem(f"{out.stem}-{name}")
             if arguments.out:
                 folder.figure = folder.evaluation.with_suffix(".png")
             evaluate(tested, folder, distribution, trained)
-
-
-def class_names(distribution):
-    """The classes that tasks are drawn from; none for regression."""
-    return distribution.bank.names if distribution.kind == "classification" else ()
-
-
-def under_protocol(config, name, trained):
-    """A run's configuration and test tasks under a protocol.
-
-    Args:
-        config: The run's `Configuration`.
-        name: `"standard"`, `"paper"` or `"original_code"`.
-        trained: Names of the classes that the run was trained on.
-
-    Returns:
-        `Configuration`, `TaskDistribution`.
-
-    Raises:
-        ConfigurationError: The data set has no such protocol, or `standard` would test on a class that was trained on.
-    """
-    if name != config.protocol:
-        values = config.resolved()
-        if "protocol" not in values["task"]:
-            raise ConfigurationError(f"{config.task.name} tasks have the protocol standard alone. Received: --protocol {name}.")
-        values["task"]["protocol"] = name
-        config = configuration.from_dict(values, where="--protocol")
-    distribution = build.tasks(config, "test")
-    if name == "standard":
-        check_disjoint(trained, class_names(distribution))
-    return config, distribution
 
 
 def evaluate(config, folder, distribution, trained):
@@ -133,14 +102,14 @@ def evaluate(config, folder, distribution, trained):
     Raises:
         UserError: The model cannot be loaded, does not fit the tasks, or the result not be written.
     """
-    learner = build.for_test(load(folder.model, distribution), config)
+    learner = build.for_test(build.saved_learner(folder.model, distribution), config)
     predictions = predict(learner, distribution, config.evaluation.tasks)
     if distribution.kind == "regression":
         noise_std = float(np.mean(predictions.noise_std))
         result = {**_describe(config, learner, predictions, regression(predictions)), "noise_std": noise_std}
     else:
         result = _describe(config, learner, predictions, classification(predictions, distribution.rules))
-        names = class_names(distribution)
+        names = build.class_names(distribution)
         result["classes"] = {"test": len(names), "also_trained_on": len(shared(trained, names))}
         if notes := getattr(distribution, "notes", ()):
             result["data_notes"] = list(notes)
@@ -186,23 +155,6 @@ def regression(predictions):
 
 def _percent(pair):
     return 100 * pair[0], 100 * pair[1], "%"
-
-
-def load(path, distribution):
-    """The learner saved in a file, checked to fit the tasks."""
-    import keras
-
-    import stochlwta_tf.learners  # noqa: F401  the classes that a saved learner is made of
-
-    try:
-        learner = keras.saving.load_model(path)
-    except (OSError, ValueError, TypeError) as error:
-        raise UserError(f"{path}: cannot be loaded: {str(error).strip().splitlines()[0][:200]}") from error
-    has = (tuple(learner.network.input_shape[1:]), learner.targets)
-    needed = (tuple(distribution.input_shape), distribution.outputs)
-    if has != needed:
-        raise ConfigurationError(f"{path}: the tasks need inputs and outputs of {needed}. Received: a model of {has}.")
-    return learner
 
 
 def _describe(config, learner, predictions, measures):

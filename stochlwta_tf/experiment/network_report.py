@@ -8,8 +8,8 @@ import numpy as np
 from stochlwta_tf.errors import ConfigurationError, UserError
 from stochlwta_tf.experiment import build
 from stochlwta_tf.experiment import config as configuration
+from stochlwta_tf.experiment.exit_status import stoppable
 from stochlwta_tf.experiment.run_folder import RunFolder, command, replacing, write_json
-from stochlwta_tf.experiment.train import stoppable
 
 _WINNERS_TASKS = 50
 _INTERVALS = 10  # of the input, in a regression
@@ -37,10 +37,8 @@ def run(what, arguments):
     config = configuration.load(folder.config, [*arguments.set, *tasks])
     with stoppable("stopped; no picture was made."):
         build.runtime(config)
-        from stochlwta_tf.experiment import evaluate
-
         distribution = build.tasks(config, "test")
-        learner = build.for_test(evaluate.load(folder.model, distribution), config)
+        learner = build.for_test(build.saved_learner(folder.model, distribution), config)
         result = {"reliability": _reliability, "winners": _winners}[what](learner, distribution, config, arguments.tasks is None)
         result = {"name": config.name, "protocol": config.protocol, "seed": config.seed, "iterations": config.training.iterations, **result}
         write_json(out.with_suffix(".json"), {**result, "command": command()})

@@ -12,7 +12,7 @@ from stochlwta_tf.errors import ConfigurationError, UserError
 from stochlwta_tf.experiment import budget as budgets
 from stochlwta_tf.experiment import config as configuration
 from stochlwta_tf.experiment import suite_file
-from stochlwta_tf.experiment.train import stoppable
+from stochlwta_tf.experiment.exit_status import stoppable
 from stochlwta_tf.report import collect, match, tables
 
 _PROGRAMS = {"train.py": "stochlwta_tf.experiment.train", "evaluate.py": "stochlwta_tf.experiment.evaluate"}

@@ -18,8 +18,8 @@ import numpy as np
 from stochlwta_tf.errors import UserError
 from stochlwta_tf.experiment import build, suite_file
 from stochlwta_tf.experiment import config as configuration
+from stochlwta_tf.experiment.exit_status import exit_status, stoppable
 from stochlwta_tf.experiment.run_folder import device_name, environment, write_json
-from stochlwta_tf.experiment.train import exit_status, stoppable
 
 _TIMED = ("train_ms", "predict_ms", "parameters_trainable", "parameters_stored")
 

@@ -1,13 +1,12 @@
 """Training from the command line: `train.py --config configs/sinusoid_default.yaml`."""
 
 import argparse
-import contextlib
-import signal
 import sys
 
-from stochlwta_tf.errors import NonFiniteError, UserError
+from stochlwta_tf.errors import NonFiniteError
 from stochlwta_tf.experiment import build
 from stochlwta_tf.experiment import config as configuration
+from stochlwta_tf.experiment.exit_status import exit_status, stoppable
 from stochlwta_tf.experiment.run_folder import RunFolder, replacing
 
 _EPILOG = "Exit status: 0 done, 2 something is wrong with what was given, 3 a loss was not finite, 130 or 143 stopped by a signal."
@@ -34,19 +33,6 @@ def main(argv=None):
     if arguments.config is None and not (arguments.resume and arguments.out):
         parser.error("--config is needed, or --resume with --out")
     return exit_status(lambda: _main(arguments))
-
-
-def exit_status(command):
-    """Runs a command, prints what went wrong as one line, and returns the exit status."""
-    try:
-        command()
-    except UserError as error:
-        print(f"error: {error}", file=sys.stderr)
-        return 3 if isinstance(error, NonFiniteError) else 2
-    except Stopped as stop:
-        print(f"{signal.Signals(stop.number).name}: {stop.advice}", file=sys.stderr)
-        return 128 + stop.number
-    return 0
 
 
 def _suite(arguments):
@@ -84,7 +70,7 @@ def train(config, folder):
     if config.evaluation.after_training:
         from stochlwta_tf.experiment import evaluate
 
-        evaluate.evaluate(config, folder, splits["test"], evaluate.class_names(splits["train"]))
+        evaluate.evaluate(config, folder, splits["test"], build.class_names(splits["train"]))
     print(f"The run is in {folder.path}.")
 
 
@@ -135,29 +121,6 @@ def fit(config, folder, learner, splits):
         raise NonFiniteError(f"not finite at iteration {iteration} (seed {config.seed}): {term}. {kept}") from error
     finally:
         bar.close()
-
-
-class Stopped(BaseException):
-    """A signal asked the program to end."""
-
-    def __init__(self, number, advice):
-        super().__init__(number)
-        self.number, self.advice = number, advice
-
-
-@contextlib.contextmanager
-def stoppable(advice):
-    """Lets SIGINT and SIGTERM raise `Stopped`: what is on disk at any moment is a run that can be resumed."""
-
-    def stop(number, _):
-        raise Stopped(number, advice)
-
-    before = {number: signal.signal(number, stop) for number in (signal.SIGINT, signal.SIGTERM)}
-    try:
-        yield
-    finally:
-        for number, handler in before.items():
-            signal.signal(number, handler)
 
 
 if __name__ == "__main__":

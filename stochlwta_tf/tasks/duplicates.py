@@ -54,7 +54,8 @@ def duplicates(banks):
 
 def main(argv=None):
     """Prints the duplicates in the data of a configuration; returns the exit status."""
-    from stochlwta_tf.experiment import build, config, train
+    from stochlwta_tf.experiment import build, config
+    from stochlwta_tf.experiment.exit_status import exit_status
 
     parser = argparse.ArgumentParser(prog="python -m stochlwta_tf.tasks.duplicates", description="Finds images that occur twice.")
     parser.add_argument("--config", metavar="FILE", required=True, help="a configuration, whose task section says which data")
@@ -73,7 +74,7 @@ def main(argv=None):
             Console().print(table)
         print(f"{len(found)} images occur twice, pixel for pixel; {across} of them in two splits.")
 
-    return train.exit_status(report)
+    return exit_status(report)
 
 
 if __name__ == "__main__":
