@@ -163,6 +163,7 @@ def test_a_wrong_budget_is_one_line(text):
         budgets.Budget.parse(text)
 
 
+@pytest.mark.slow
 def test_the_command_line(tiny, tmp_path, capfd):
     """Real processes: a run, one that fails, a further test; then nothing is left to do but the one that fails."""
     arguments = ["--suite", "tiny", "--budget", "100it", "--out", "runs"]
