@@ -13,7 +13,8 @@ import tensorflow as tf
 from stochlwta_tf.errors import ConfigurationError
 from stochlwta_tf.experiment import acquisition, build, metrics
 from stochlwta_tf.experiment import config as configuration
-from stochlwta_tf.experiment.run_folder import command, device_name, replacing, write_json
+from stochlwta_tf.experiment.run_folder import replacing, write_json
+from stochlwta_tf.experiment.tested import described
 
 _START = 5  # labelled points of a regression task
 
@@ -34,15 +35,12 @@ def active(config, folder, learner, path=None):
         ConfigurationError: The tasks have no pool, or the strategy does not suit them or the learner.
         DataError: A class has too few images for the pool.
     """
-    from stochlwta_tf.layers import BatchNormalization
     from stochlwta_tf.report import active_figure
 
     distribution, labelled, pool = candidates(config)
-    kind, resolved = distribution.kind, config.resolved()
+    kind = distribution.kind
     names = acquisition.strategies(config.active_learning.strategy, kind, learner)
     chosen = {name: run(learner, distribution, labelled, pool, name, config) for name in names}
-    options = {key: value for key, value in learner.get_config().items() if key in resolved["learner"] and key != "name"}
-    normalized = any(isinstance(layer, BatchNormalization) for layer in learner.network.layers)
     result = {
         "name": config.name,
         "measure": "mse" if kind == "regression" else "accuracy",
@@ -52,17 +50,8 @@ def active(config, folder, learner, path=None):
         **({f"{names[0]} - random": intervals(chosen[names[0]] - chosen["random"])} if len(names) > 1 else {}),
         "tasks": config.evaluation.tasks,
         "pool": len(pool),
-        "protocol": config.protocol,
-        "batch_statistics": learner.batch_statistics if normalized else None,
-        "iterations": config.training.iterations,
-        "seed": config.seed,
         "evaluation_seed": config.evaluation.seed,
-        "task": resolved["task"],
-        "learner": {"name": config.learner.name, **options},
-        "inner_steps": learner.steps_at_test,
-        "draws": learner.draws,
-        "device": device_name(),
-        "command": command(),
+        **described(config, learner),
     }
     path = Path(path) if path else folder.path / "active.json"
     write_json(path, result)

@@ -13,6 +13,7 @@ code prints; each further rung undoes one factor, and keeps undone what came bef
 As factors work on one another, the table also has each of them alone, put into the standard scoring (with one query of each class).
 """
 
+import functools
 from pathlib import Path
 from typing import NamedTuple
 
@@ -58,9 +59,17 @@ def audit(config, folder, trained, out=None):
         raise ConfigurationError(f"an audit ends at more than one query of each class. Received: task.queries={config.task.queries}.")
     learner = build.for_test(build.saved_learner(folder.model, distributions["standard"]), config)
 
+    @functools.cache
+    def predicted(drawing, queries):
+        tasks = drawn_by(drawing, distributions).variant(queries=queries)
+        batches = range(-(-config.evaluation.tasks // tasks.batch))
+        leaks = np.concatenate([leak(tasks.sample(index), tasks.way) for index in batches])[: config.evaluation.tasks]
+        return predict(learner, tasks, config.evaluation.tasks), leaks
+
     def score(rules, queries=1):
-        tasks = drawn_by(rules, distributions).variant(queries=queries)
-        return scores(learner, tasks, config.evaluation.tasks)
+        # How predictions are scored does not change them: the axis is changed on the same ones.
+        predictions, leaks = predicted(rules._replace(across_queries=False, running_mean=False), queries)
+        return Scored(metrics.accuracy_under(rules, predictions.mean, predictions.query_y), leaks)
 
     result = {
         "name": config.name,
@@ -72,7 +81,7 @@ def audit(config, folder, trained, out=None):
         "shot": config.task.shot,
         "ladder": ladder(score, distributions, config.task.queries, running_mean.last(folder.metrics)),
         "alone": alone(score, distributions),
-        "data_notes": list(getattr(distributions["standard"], "notes", ())),
+        "data_notes": list(distributions["standard"].notes),
         "device": device_name(),
         "command": command(),
     }
@@ -93,17 +102,6 @@ def drawn_by(rules, distributions):
     if bank.count.min() < needed:
         bank = bank.subset([name for name, n in zip(bank.names, bank.count, strict=True) if n >= needed])
     return tasks.variant(rules=rules, bank=bank, queries=1)
-
-
-def scores(learner, tasks, count):
-    """Adapts to and scores `count` tasks, as their rules say."""
-    predictions = predict(learner, tasks, count)
-    if tasks.rules.across_queries:
-        accuracy = metrics.accuracy_across_queries(predictions.mean)
-    else:
-        accuracy = metrics.accuracy(predictions.mean, predictions.query_y)
-    leaks = [leak(tasks.sample(index), tasks.way) for index in range(-(-count // tasks.batch))]
-    return Scored(accuracy, np.concatenate(leaks)[:count])
 
 
 def leak(batch, way):
@@ -127,7 +125,7 @@ def ladder(score, distributions, queries, printed):
     for factor in applicable(distributions):
         rules = rules._replace(**{FACTORS[factor]: False})
         following = score(rules)
-        # The axis is changed on the same predictions, all else draws other tasks.
+        # All but the axis draw other tasks.
         rungs.append({"factor": factor, **_row(following), **_change(following, last, paired=factor == "axis")})
         last = following
     following = score(rules, queries)

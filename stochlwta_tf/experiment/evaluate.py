@@ -6,12 +6,13 @@ from pathlib import Path
 
 import numpy as np
 
-from stochlwta_tf.errors import ConfigurationError, UserError
+from stochlwta_tf.errors import ConfigurationError
 from stochlwta_tf.experiment import build, inner_steps, metrics, report_command, running_mean
 from stochlwta_tf.experiment import config as configuration
 from stochlwta_tf.experiment.exit_status import exit_status, stoppable
 from stochlwta_tf.experiment.predictions import predict
-from stochlwta_tf.experiment.run_folder import RunFolder, command, device_name, replacing, write_json
+from stochlwta_tf.experiment.run_folder import RunFolder, replacing, write_json
+from stochlwta_tf.experiment.tested import described
 from stochlwta_tf.tasks.protocols import shared
 
 _SHOWN = 6  # tasks in the figure of predictions
@@ -54,8 +55,7 @@ def main(argv=None):
 
 def _main(arguments):
     folder = RunFolder(arguments.run)
-    if not folder.model.exists():
-        raise UserError(f"{folder.path} holds no trained model ({folder.model.name}): train first, or finish the training by --resume.")
+    folder.check_trained()
     for assignment in arguments.set:
         if assignment.partition("=")[0].partition(".")[0] not in _ALLOWED:
             raise ConfigurationError(f"--set can change {', '.join(_ALLOWED)} of a trained run. Received: {assignment}.")
@@ -111,8 +111,8 @@ def evaluate(config, folder, distribution, trained):
         result = _describe(config, learner, predictions, classification(predictions, distribution.rules))
         names = build.class_names(distribution)
         result["classes"] = {"test": len(names), "also_trained_on": len(shared(trained, names))}
-        if notes := getattr(distribution, "notes", ()):
-            result["data_notes"] = list(notes)
+        if distribution.notes:
+            result["data_notes"] = list(distribution.notes)
         if distribution.rules.running_mean and (last := running_mean.last(folder.metrics)):
             result["running_mean"] = last
     if config.evaluation.steps:
@@ -132,9 +132,8 @@ def evaluate(config, folder, distribution, trained):
 def classification(predictions, rules):
     """The measures of a classification test under a protocol's `Rules`: `{name: (value, half of the 95 % interval, unit)}`."""
     p, y = predictions.mean, predictions.query_y
-    right = metrics.accuracy_across_queries(p) if rules.across_queries else metrics.accuracy(p, y)
     return {
-        "accuracy": _percent(metrics.mean_and_ci95(right)),
+        "accuracy": _percent(metrics.mean_and_ci95(metrics.accuracy_under(rules, p, y))),
         "nll": (*metrics.mean_and_ci95(metrics.categorical_nll(p, y)), "nats"),
         "brier": (*metrics.mean_and_ci95(metrics.brier(p, y)), ""),
         "ece": _percent(metrics.calibration_error(p, y)),
@@ -158,31 +157,21 @@ def _percent(pair):
 
 
 def _describe(config, learner, predictions, measures):
-    from stochlwta_tf.layers import BatchNormalization
     from stochlwta_tf.networks import trainable_parameters
     from stochlwta_tf.report import paper
 
     resolved = config.resolved()
-    described = {}
+    rows = {}
     for name, (value, ci95, unit) in measures.items():
-        described[name] = {"value": value, "ci95": ci95, "unit": unit}
+        rows[name] = {"value": value, "ci95": ci95, "unit": unit}
         if reported := paper.reported(name, resolved["task"], resolved["network"], resolved["learner"]):
-            described[name] |= {"paper": reported.value, "paper_source": reported.where, "difference": value - reported.value}
-    options = {key: value for key, value in learner.get_config().items() if key in resolved["learner"] and key != "name"}
-    normalized = any(isinstance(layer, BatchNormalization) for layer in learner.network.layers)
+            rows[name] |= {"paper": reported.value, "paper_source": reported.where, "difference": value - reported.value}
     seconds = predictions.seconds[1:] if len(predictions.seconds) > 1 else predictions.seconds
     return {
         "name": config.name,
-        "measures": described,
+        "measures": rows,
         "tasks": len(predictions.query_y),
-        "protocol": config.protocol,
-        "batch_statistics": learner.batch_statistics if normalized else None,
-        "iterations": config.training.iterations,
-        "seed": config.seed,
-        "task": resolved["task"],
-        "learner": {"name": config.learner.name, **options},
-        "inner_steps": learner.steps_at_test,
-        "draws": learner.draws,
+        **described(config, learner),
         "evaluation": resolved["evaluation"],
         "parameters": {"trainable": trainable_parameters(learner), "stored": learner.count_params()},
         "adapt_and_predict": {
@@ -191,8 +180,6 @@ def _describe(config, learner, predictions, measures):
             "milliseconds_per_task": 1000 * float(np.median(seconds)) / config.evaluation.batch,
             "first_batch_seconds": float(predictions.seconds[0]),
         },
-        "device": device_name(),
-        "command": command(),
     }
 
 

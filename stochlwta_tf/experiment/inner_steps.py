@@ -1,11 +1,6 @@
 """One test after several numbers of inner steps: `evaluation.steps`."""
 
-
-def with_steps(learner, steps):
-    """The learner as it is, adapting in another number of steps."""
-    twin = type(learner).from_config({**learner.get_config(), "test_inner_steps": steps})
-    twin.set_weights(learner.get_weights())
-    return twin
+from stochlwta_tf.experiment import build
 
 
 def after_steps(learner, counts, test):
@@ -21,10 +16,11 @@ def after_steps(learner, counts, test):
     Returns:
         `{str(steps): {name: {"value", "ci95", "unit"}}}`, keys as JSON has them.
     """
-    return {
-        str(steps): {name: dict(zip(("value", "ci95", "unit"), row)) for name, row in test(with_steps(learner, steps)).items()}
-        for steps in counts
-    }
+    results = {}
+    for steps in counts:
+        measures = test(build.with_options(learner, test_inner_steps=steps))
+        results[str(steps)] = {name: dict(zip(("value", "ci95", "unit"), row)) for name, row in measures.items()}
+    return results
 
 
 def show(results, labels):

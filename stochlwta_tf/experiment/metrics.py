@@ -46,6 +46,11 @@ def accuracy_across_queries(probabilities):
     return np.mean(np.argmax(probabilities, -2) == np.arange(probabilities.shape[-1]), -1)
 
 
+def accuracy_under(rules, probabilities, labels):
+    """`accuracy`, or `accuracy_across_queries` where a protocol's `Rules` say so."""
+    return accuracy_across_queries(probabilities) if rules.across_queries else accuracy(probabilities, labels)
+
+
 def categorical_nll(probabilities, labels):
     """−log p(label), mean over queries, for each task; arguments as `accuracy`."""
     p = np.take_along_axis(np.asarray(probabilities, "float64"), labels[..., None], -1)[..., 0]
@@ -56,6 +61,11 @@ def brier(probabilities, labels):
     """Squared distance of the probabilities from the label's one-hot vector: summed over classes, mean over queries, for each task."""
     one_hot = np.eye(probabilities.shape[-1])[labels]
     return np.mean(np.sum(np.square(probabilities - one_hot), -1), -1)
+
+
+def bin_of(top):
+    """Number of the bin of each top probability: (0, 1/15] is 0, (1/15, 2/15] is 1, …"""
+    return np.clip(np.ceil(top * BINS).astype(int) - 1, 0, BINS - 1)
 
 
 def calibration_error(probabilities, labels):
@@ -71,8 +81,7 @@ def calibration_error(probabilities, labels):
         ECE, half interval.
     """
     top, correct = probabilities.max(-1), np.argmax(probabilities, -1) == labels
-    bins = np.clip(np.ceil(top * BINS).astype(int) - 1, 0, BINS - 1)  # (0, 1/15], (1/15, 2/15], …
-    gap = np.sum(np.where(bins[..., None] == np.arange(BINS), (correct - top)[..., None], 0.0), 1)  # [tasks, bins]
+    gap = np.sum(np.where(bin_of(top)[..., None] == np.arange(BINS), (correct - top)[..., None], 0.0), 1)  # [tasks, bins]
     tasks, queries = labels.shape
     error = np.abs(gap.sum(0)).sum() / labels.size
     without = np.abs(gap.sum(0) - gap).sum(-1) / (queries * (tasks - 1))

@@ -28,8 +28,7 @@ def run(what, arguments):
     if arguments.run is None:
         raise ConfigurationError(f"--{what} needs --run DIR, the run whose network is to be looked at.")
     folder = RunFolder(arguments.run)
-    if not folder.model.exists():
-        raise UserError(f"{folder.path} holds no trained model ({folder.model.name}): train first, or finish the training by --resume.")
+    folder.check_trained()
     out = Path(arguments.out or folder.path / f"{what}.png")
     if out.suffix not in (".png", ".svg"):
         raise ConfigurationError(f"a picture's --out must end in .png or .svg. Received: --out {out}.")

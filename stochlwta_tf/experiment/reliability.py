@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from stochlwta_tf.experiment.metrics import BINS
+from stochlwta_tf.experiment.metrics import BINS, bin_of
 
 
 def bins(probabilities, labels):
@@ -21,7 +21,7 @@ def bins(probabilities, labels):
         bins(np.array([[[0.9, 0.1]]]), np.array([[0]]))["accuracy"][13]  # 1.0
     """
     top, right = probabilities.max(-1).ravel(), (np.argmax(probabilities, -1) == labels).ravel()
-    index = np.clip(np.ceil(top * BINS).astype(int) - 1, 0, BINS - 1)
+    index = bin_of(top)
     count = np.bincount(index, minlength=BINS)
     confidence, accuracy = (np.bincount(index, values, BINS) / np.maximum(count, 1) for values in (top, right))
     return {

@@ -56,6 +56,11 @@ class RunFolder:
         elif self.path.exists() and (not self.path.is_dir() or any(not p.name.startswith(".") for p in self.path.iterdir())):
             raise UserError(f"{self.path} exists and is not a run: choose another folder by --out.")
 
+    def check_trained(self):
+        """Raises a UserError unless there is a trained model."""
+        if not self.model.exists():
+            raise UserError(f"{self.path} holds no trained model ({self.model.name}): train first, or finish the training by --resume.")
+
     def begin(self, config):
         """Writes the configuration and the environment."""
         with writing(self.path):

@@ -81,6 +81,7 @@ def fit(config, folder, learner, splits):
     from stochlwta_tf.experiment.progress import ProgressBar
     from stochlwta_tf.experiment.records import Checkpoints, MetricsLog
     from stochlwta_tf.experiment.running_mean import RunningMean
+    from stochlwta_tf.tasks.protocols import PROTOCOLS
 
     training = config.training
     checkpoints = Checkpoints(folder.checkpoints, learner, training.keep)
@@ -91,7 +92,7 @@ def fit(config, folder, learner, splits):
         return
     bar = ProgressBar(training.iterations, training.log_every, done)
     callbacks = [bar, log, checkpoints]
-    if config.protocol == "original_code":
+    if PROTOCOLS[config.protocol].running_mean:
         test = splits["test"].variant(batch=1)
         callbacks.insert(0, RunningMean(test.variant(bank=splits["train"].bank, split="validation"), test, folder.metrics, done))
     validation = {}

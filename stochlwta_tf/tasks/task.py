@@ -44,6 +44,7 @@ class TaskDistribution:
         kind: `"classification"` or `"regression"`.
         input_shape: Shape of one input.
         outputs: Width of the network's output: the number of classes (way), or of regression targets.
+        notes: What a result must say of the data; nothing by default.
 
     Raises:
         ConfigurationError: If `split` is unknown or `batch` below 1.
@@ -52,6 +53,7 @@ class TaskDistribution:
     kind: str
     input_shape: tuple
     outputs: int
+    notes: tuple = ()
 
     def __init__(self, split, batch, seed):
         if split not in SPLITS:
