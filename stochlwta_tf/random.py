@@ -39,6 +39,10 @@ def threefry2x32(key, count0, count1):
     Returns:
         Two uint32 tensors of the counters' shape.
     """
+    return _encrypt(key, count0, count1) if tf.executing_eagerly() else _compiled_encrypt(key, count0, count1)
+
+
+def _encrypt(key, count0, count1):
     key = tf.cast(key, tf.uint32)
     schedule = (key[0], key[1], key[0] ^ key[1] ^ tf.constant(_PARITY, tf.uint32))
     x0, x1 = count0 + schedule[0], count1 + schedule[1]
@@ -50,6 +54,10 @@ def threefry2x32(key, count0, count1):
             x0 = x0 + schedule[injection % 3]
             x1 = x1 + schedule[(injection + 1) % 3] + tf.constant(injection, tf.uint32)
     return x0, x1
+
+
+# In a graph that XLA does not compile, its hundred operations would each take their way through memory.
+_compiled_encrypt = tf.function(_encrypt, jit_compile=True, autograph=False)
 
 
 def key_from_seed(seed):

@@ -1,5 +1,7 @@
 """Blocks of competing units: how the last axis of a tensor is cut into R blocks of J neighbours."""
 
+import functools
+
 import tensorflow as tf
 from keras import ops
 
@@ -36,3 +38,12 @@ def one_winner(values):
     """One-hot along the last axis, at the largest value (the first of equals)."""
     # Not `ops.argmax`, whose bit tricks tf.vectorized_map does not know.
     return tf.one_hot(tf.argmax(values, axis=-1), values.shape[-1], dtype=values.dtype)
+
+
+def softmax(values):
+    """Softmax along the last axis, competitor by competitor: over so few, TensorFlow's own takes three times as long on a CPU."""
+    competitors = ops.unstack(values, axis=-1)
+    largest = ops.stop_gradient(functools.reduce(ops.maximum, competitors))
+    exponentials = [ops.exp(v - largest) for v in competitors]
+    total = functools.reduce(ops.add, exponentials)
+    return ops.stack([e / total for e in exponentials], axis=-1)

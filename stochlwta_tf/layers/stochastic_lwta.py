@@ -8,7 +8,7 @@ import tensorflow_probability as tfp
 from keras import ops
 
 from stochlwta_tf import random
-from stochlwta_tf.layers.blocks import check_competitors, check_divides, merge_blocks, one_winner, split_blocks
+from stochlwta_tf.layers.blocks import check_competitors, check_divides, merge_blocks, one_winner, softmax, split_blocks
 
 tfd = tfp.distributions
 
@@ -89,7 +89,7 @@ class StochasticLWTA(keras.layers.Layer):
     def _logits(self, h):
         if not self.probability_floor:
             return h
-        q = ops.softmax(h) + self.probability_floor
+        q = softmax(h) + self.probability_floor
         return ops.log(q / (1.0 + self.competitors * self.probability_floor))
 
     def call(self, x, training=False):
@@ -100,7 +100,7 @@ class StochasticLWTA(keras.layers.Layer):
         perturbed = logits + ops.cast(random.gumbel(self.noise.next(), shape), h.dtype)
         temperature = self.temperature if training else self.test_temperature
         if temperature:
-            xi = ops.softmax(perturbed / temperature)
+            xi = softmax(perturbed / temperature)
         else:
             xi = one_winner(perturbed)
         if training and self.kl_weight:
