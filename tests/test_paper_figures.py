@@ -1,5 +1,7 @@
 """The paper's figures from results."""
 
+import json
+
 import pytest
 import result_folders
 from result_folders import cell
@@ -12,7 +14,7 @@ from stochlwta_tf.report import collect, curves, paper_figures
 def drawn(monkeypatch):
     """The panels that a figure is drawn from."""
     panels = []
-    for name in ("trainings", "settings"):
+    for name in ("scores", "settings"):
         draw = getattr(curves, name)
 
         def spy(path, form, given, *labels, draw=draw):
@@ -43,6 +45,26 @@ def test_errors_of_regression_are_drawn_as_they_are(tmp_path, drawn):
     paper_figures.FIGURES["4a"](collect.collect(tmp_path), tmp_path / "a.png", "png")
     own = next(line for line in drawn[0]["lines"] if line["label"] == "MAML")
     assert (list(own["x"]), list(own["y"]), own["printed"]) == ([5000, 10000], [0.5, 0.25], 1.05)
+
+
+def test_active_learning_is_drawn_by_its_queries_beside_random_choice(tmp_path, drawn, capsys):
+    def written(row, text, seed=0):
+        path = result_folders.write(tmp_path, cell("figure4c", row, "glyphs_5w1s"), 50.0, seed=seed, statistics="support")
+        (path / "active-figure4c.json").write_text(text)
+
+    def active(**strategies):
+        return json.dumps({"labelled": [5, 6], "strategies": {name: {"value": v, "ci95": [1.0, 1.0]} for name, v in strategies.items()}})
+
+    written("StochLWTA-ML", active(entropy=[50.0, 60.0], random=[50.0, 54.0]))
+    written("StochLWTA-ML", active(entropy=[52.0, 64.0], random=[52.0, 56.0]), seed=1)
+    written("MAML", active(random=[40.0, 44.0]))
+    written("Reptile", "{")
+    lines = paper_figures.FIGURES["4c"](collect.collect(tmp_path), tmp_path / "a.png", "png")
+    own, maml, _, reptile = drawn[0]["lines"][:4]
+    assert (list(own["x"]), list(own["y"]), list(own["dashed"]), own["printed"]) == ([0, 1], [51.0, 62.0], [51.0, 55.0], 66.85)
+    assert list(maml["y"]) == [40.0, 44.0] and "dashed" not in maml and "x" not in reptile
+    assert any(line.startswith("missing: Reptile, glyphs_5w1s: no test of active learning: python train.py") for line in lines)
+    assert "glyphs_5w1s_reptile-seed0/active-figure4c.json: corrupted: not JSON" in capsys.readouterr().err
 
 
 def test_points_have_their_intervals_and_the_papers_beside_them(tmp_path, drawn):

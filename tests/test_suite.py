@@ -119,6 +119,18 @@ def test_what_is_finished_is_passed_by_and_what_was_stopped_goes_on(tiny, tmp_pa
     assert "[1/6] base-seed0: finished before, training.iterations=200" in lines
 
 
+def test_a_suite_of_active_learning_tests_each_run_so(tiny, tmp_path):
+    queries = tiny.model_copy(update={"active": {"active_learning.queries": 3}, "rows": tiny.rows[:1], "seeds": (0,)})
+    starts, folder = Starts(), tmp_path / "runs" / "base-seed0"
+    assert suite.Runner(tmp_path / "runs", start=starts, log=print).run(queries) == []
+    train_call, test_call = starts.calls
+    assert train_call[0] == "train.py"
+    options = ["--set", "active_learning.queries=3", "--out", f"{folder}/active-tiny.json"]
+    assert test_call == ["evaluate.py", "--run", str(folder), "--active", *options]
+    suite.Runner(tmp_path / "runs", start=starts, log=print).run(queries)
+    assert len(starts.calls) == 2
+
+
 def test_a_folder_with_another_run_is_left_alone(tiny, tmp_path):
     folder = tmp_path / "runs" / "base-seed0"
     folder.mkdir(parents=True)

@@ -38,7 +38,7 @@ def runs_of(suite):
             cells.setdefault((cell.config, *cell.assignments), []).append(cell)
         elif cell.column.run:
             unknown[cell.config] = None
-    return [Run(same[0], tuple(cell for cell in same if cell.row.test)) for same in cells.values()], list(unknown)
+    return [Run(same[0], tuple(cell for cell in same if cell.test_assignments)) for same in cells.values()], list(unknown)
 
 
 def main(arguments):

@@ -74,6 +74,7 @@ class Suite(Section):
         measure: What the cells hold, where a column does not say.
         literature: Keys of rows of the paper that were not run by its authors.
         seeds: Of the runs.
+        active: Keys of the configuration that are set otherwise in the test of active learning, which then fills the cells.
         columns, rows: The cells.
         note: What a reader must know.
     """
@@ -84,6 +85,7 @@ class Suite(Section):
     measure: str = "accuracy"
     literature: Keys = ()
     seeds: Annotated[tuple[Annotated[int, Field(ge=0)], ...], Field(min_length=1)] = (0,)
+    active: dict[str, Value] = {}
     columns: Annotated[tuple[str | Column, ...], Field(min_length=1)]
     rows: Annotated[tuple[Row, ...], Field(min_length=1)]
     note: str = ""
@@ -146,11 +148,12 @@ class Cell(NamedTuple):
     def assignments(self):
         """The `key=value` settings over the file."""
         name = [f"name={self.row.name.format(task=self.task)}"] if self.row.name else []
-        return [*name, *(f"{key}={_text(value)}" for key, value in self.row.set.items())]
+        return [*name, *_assignments(self.row.set)]
 
     @property
     def test_assignments(self):
-        return [f"evaluation.{key}={_text(value)}" for key, value in self.row.test.items()]
+        """The settings of a further test of the trained model that fills the cell; none where the run's own test does."""
+        return [*_assignments({f"evaluation.{key}": value for key, value in self.row.test.items()}), *_assignments(self.suite.active)]
 
     @property
     def exists(self):
@@ -161,8 +164,8 @@ class Cell(NamedTuple):
         return configuration.load(find(self.config), [*self.assignments, *more])
 
 
-def _text(value):
-    return value if isinstance(value, str) else json.dumps(value, separators=(",", ":"))
+def _assignments(values):
+    return [f"{key}={value if isinstance(value, str) else json.dumps(value, separators=(',', ':'))}" for key, value in values.items()]
 
 
 def find(path):

@@ -85,6 +85,19 @@ class TimingFile(_Part):
     entries: Annotated[list[TimingEntry], Field(min_length=1)]
 
 
+class ActiveCurve(_Part):
+    """A strategy of active learning: the measure before and after each query."""
+
+    value: list[_Finite]
+
+
+class ActiveFile(_Part):
+    """What the figure reads of an `active*.json`: a learner's own strategy first, and random choice."""
+
+    labelled: Annotated[list[_Count], Field(min_length=1)]
+    strategies: Annotated[dict[str, ActiveCurve], Field(min_length=1)]
+
+
 class Result(NamedTuple):
     """A checked result.
 
@@ -189,6 +202,17 @@ def _run(path, folder, configured, evaluations, results, problems):
             problems.append(f"{folder}/{name}: foreign: it is of {of[0]} with seed {of[1]}, {of[2]} iterations, not of its config.yaml.")
             continue
         results.append(Result(folder, path, name, config, evaluation))
+
+
+def active(path):
+    """A run's test of active learning, an `ActiveFile`; None where there is none, or, with a line on standard error, not a whole one."""
+    if not path.exists():
+        return None
+    try:
+        return _read(path, ActiveFile)
+    except ValueError as error:
+        warn([f"{path}: corrupted: {error}"])
+        return None
 
 
 def _timing(path, name, timings, problems):

@@ -34,15 +34,16 @@ def figure(path, form, columns, rows=1, width=5.4, height=3.6, height_ratios=Non
         drawn.savefig(path, format=form, metadata={"Date": None} if form == "svg" else {})
 
 
-def trainings(path, form, panels, xlabel, ylabel, percent=True):
-    """Draws a score over the iterations, a curve a method; a mark at the right edge is the paper's value at its end.
+def scores(path, form, panels, xlabel, ylabel, percent, mark):
+    """Draws a score over iterations or queries, a curve a method; a mark at the right edge is the paper's value at its end.
 
     Args:
         path, form: As `figure`.
         panels: Dictionaries with a `title` and `lines`; a line has a `label`, `printed` (a number or None) and, where there are runs, `x`,
-            `y` and the curves `each` of its seeds.
+            `y`, the curves `each` of its seeds, and `dashed`, a curve to compare with.
         xlabel, ylabel: Of the axes.
         percent: Whether the score is from 0 to 100; otherwise the axis is logarithmic.
+        mark: What the legend says of the marks.
     """
     with figure(path, form, len(panels)) as (_, grid):
         for axes, panel in zip(grid.flat, panels, strict=True):
@@ -51,12 +52,14 @@ def trainings(path, form, panels, xlabel, ylabel, percent=True):
                 for each in line.get("each", ()) if len(line.get("each", ())) > 1 else ():
                     axes.plot(line["x"], each, color=colour, alpha=0.3, linewidth=0.8)
                 axes.plot(line.get("x", []), line.get("y", []), color=colour, linewidth=1.8, label=line["label"])
+                if "dashed" in line:
+                    axes.plot(line["x"], line["dashed"], "--", color=colour, linewidth=1)
                 if line["printed"] is not None:
                     axes.plot(
                         [1.0], [line["printed"]], "<", transform=axes.get_yaxis_transform(), color=colour, markersize=7, clip_on=False
                     )
-            axes.plot([], [], "<", color=_INK, label="the paper's, at 60,000")
-            axes.set(xlabel=xlabel, ylabel=ylabel, xlim=(0, None if any("x" in line for line in panel["lines"]) else 60000))
+            axes.plot([], [], "<", color=_INK, label=mark)
+            axes.set(xlabel=xlabel, ylabel=ylabel, xlim=(0, None))
             if percent:
                 axes.set_ylim(0, 100)
             else:

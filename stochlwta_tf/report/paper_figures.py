@@ -6,18 +6,38 @@ import numpy as np
 
 from stochlwta_tf.experiment import suite_file
 from stochlwta_tf.experiment.records import read
-from stochlwta_tf.report import curves, paper_cell, tables
+from stochlwta_tf.report import collect, curves, paper_cell, tables
 from stochlwta_tf.report.match import Matcher, mean_and_std
 
 _PERCENT = "accuracy, %"
 
 
 def validation_curves(name, measure, collected, path, form):
-    """Draws the validation score over the meta-iterations, a curve a method, a panel for each task and protocol.
+    """Draws the validation score over the meta-iterations; other arguments as `method_curves`.
+
+    Args:
+        measure: `"accuracy"` or `"mse"`.
+    """
+    percent = measure == "accuracy"
+    labels = "meta-iterations", f"validation {_PERCENT if percent else 'MSE'}", percent, "the paper's, at 60,000"
+    validation = functools.partial(_validation, measure=measure)
+    return method_curves(name, validation, f"val_{measure} in metrics.csv", labels, collected, path, form)
+
+
+def active_curves(name, collected, path, form):
+    """Draws the accuracy by the number of labels asked for, solid by entropy, dashed at random; arguments as `method_curves`."""
+    labels = "labels asked for (dashed: at random)", _PERCENT, True, "the paper's, after 25; on what images is not said"
+    return method_curves(name, _active, "test of active learning", labels, collected, path, form)
+
+
+def method_curves(name, curve, of, labels, collected, path, form):
+    """Draws curves of runs, one a method, a panel for each task and protocol.
 
     Args:
         name: The suite's.
-        measure: `"accuracy"` or `"mse"`.
+        curve: Function of a cell and its `Matched`: a line's entries for `curves.scores`, or None.
+        of: What a run lacks that has no curve.
+        labels: The last arguments of `curves.scores`.
         collected: A `Collected`.
         path: The file to write.
         form: `"png"` or `"svg"`.
@@ -34,28 +54,38 @@ def validation_curves(name, measure, collected, path, form):
             for cell in cells:
                 line = {"label": cell.row.label, "printed": paper_cell.reported(cell)[0]}
                 matched = matcher.matched(cell, group) if group else None
-                if matched and (found := _validation(matched, measure)):
-                    line |= dict(zip(("x", "y", "each"), found, strict=True))
+                if found := curve(cell, matched) if matched else None:
+                    line |= found
                 else:
-                    missing.append(_missing(cell, group, f"val_{measure} in metrics.csv" if matched else "run"))
+                    missing.append(_missing(cell, group, of if matched else "run"))
                 lines.append(line)
             if group or any(line["printed"] is not None for line in lines):
                 panels.append({"title": _title(column.label, group), "lines": lines})
     panels = [panel for panel in panels if any("x" in line for line in panel["lines"])] or panels
-    percent = measure == "accuracy"
-    curves.trainings(path, form, panels, "meta-iterations", f"validation {_PERCENT if percent else 'MSE'}", percent)
+    curves.scores(path, form, panels, *labels)
     return _said(missing, matcher)
 
 
-def _validation(matched, measure):
-    """Iterations, mean over seeds of the validation score (an accuracy in percent), and each seed's; None where none was recorded."""
+def _validation(cell, matched, measure):
+    """Mean over seeds of the validation score by the iteration, and each seed's; None where none was recorded."""
     each, column, scale = [], f"val_{measure}", 100 if measure == "accuracy" else 1
     for result in matched.results:
         rows = [row for row in read(result.path / "metrics.csv") if row.get(column)]
         each.append({int(row["iteration"]): scale * float(row[column]) for row in rows})
     x = sorted(set.intersection(*map(set, each)))
     y = [[seed[i] for i in x] for seed in each]
-    return (x, np.mean(y, 0), y) if x else None
+    return {"x": x, "y": np.mean(y, 0), "each": y} if x else None
+
+
+def _active(cell, matched):
+    """Mean over seeds of the score by the number of queries, and at random where that is not the only strategy."""
+    files = [collect.active(result.path / tables.test_file(cell)) for result in matched.results]
+    if not all(files):
+        return None
+    informed = next(iter(files[0].strategies))
+    y = {strategy: [file.strategies[strategy].value for file in files] for strategy in (informed, "random")}
+    line = {"x": list(range(len(files[0].labelled))), "y": np.mean(y[informed], 0), "each": y[informed]}
+    return line if informed == "random" else {**line, "dashed": np.mean(y["random"], 0)}
 
 
 def by_setting(name, xlabel, ylabel, collected, path, form):
@@ -120,4 +150,5 @@ FIGURES = {
     "3c": functools.partial(by_setting, "figure3c", "draws B", _PERCENT),
     "4a": functools.partial(validation_curves, "figure4a", "mse"),
     "4b": functools.partial(validation_curves, "figure4b", "mse"),
+    "4c": functools.partial(active_curves, "figure4c"),
 }

@@ -144,18 +144,21 @@ def run_command(cell, group=None, out=RUNS):
     folder = f"{out}/{name}-seed{seed}" + (f"-{group.trained}" if protocol else "")
     command = ["python", "train.py", "--config", cell.config, *(["--set", *assignments] if assignments else []), "--out", folder]
     steps = [shlex.join(command)]
-    if cell.row.test:
+    if cell.test_assignments:
         steps.append(shlex.join(["python", *test_command(cell, folder)]))
     return " && ".join(steps)
 
 
 def test_command(cell, folder):
     """The arguments of Python that test a cell's trained run otherwise."""
-    return ["evaluate.py", "--run", str(folder), "--set", *cell.test_assignments, "--out", f"{folder}/{test_file(cell)}"]
+    active = ["--active"] if cell.suite.active else []
+    return ["evaluate.py", "--run", str(folder), *active, "--set", *cell.test_assignments, "--out", f"{folder}/{test_file(cell)}"]
 
 
 def test_file(cell):
     """Name of the file of a cell's result in its run's folder."""
+    if cell.suite.active:
+        return f"active-{cell.suite.file}.json"
     return f"evaluation-{'-'.join(f'{key}{value}' for key, value in cell.row.test.items())}.json" if cell.row.test else "evaluation.json"
 
 
