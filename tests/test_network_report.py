@@ -138,3 +138,9 @@ def test_a_network_without_competition_has_no_winners():
     made, _ = learner_of(network={"name": "mlp", "units": [4]}, learner={"name": "reptile", "inner_steps": 1})
     with pytest.raises(UserError, match="the network has no competing units"):
         winners.layers_of(made.network)
+
+
+def test_a_picture_is_of_the_network_that_was_trained(run, tmp_path, capsys):
+    status = evaluate.main(["--run", str(run.path), "--winners", "--set", "network.blocks=[2]", "--out", str(tmp_path / "a.png")])
+    assert status == 2
+    assert "--set can change evaluation, active_learning, task, runtime of a trained run" in capsys.readouterr().err

@@ -6,17 +6,15 @@ from pathlib import Path
 
 import numpy as np
 
-from stochlwta_tf.errors import ConfigurationError
 from stochlwta_tf.experiment import build, inner_steps, metrics, report_command, running_mean
 from stochlwta_tf.experiment import config as configuration
 from stochlwta_tf.experiment.exit_status import exit_status, stoppable
 from stochlwta_tf.experiment.predictions import predict
 from stochlwta_tf.experiment.run_folder import RunFolder, replacing, write_json
-from stochlwta_tf.experiment.tested import described
+from stochlwta_tf.experiment.tested import configured, described
 from stochlwta_tf.tasks.protocols import shared
 
 _SHOWN = 6  # tasks in the figure of predictions
-_ALLOWED = ("evaluation", "active_learning", "task", "runtime")
 _LABELS = {
     "accuracy": "accuracy",
     "nll": "NLL",
@@ -55,14 +53,8 @@ def main(argv=None):
 
 def _main(arguments):
     folder = RunFolder(arguments.run)
-    folder.check_trained()
-    for assignment in arguments.set:
-        if assignment.partition("=")[0].partition(".")[0] not in _ALLOWED:
-            raise ConfigurationError(f"--set can change {', '.join(_ALLOWED)} of a trained run. Received: {assignment}.")
-    tasks = [f"evaluation.tasks={arguments.tasks}"] if arguments.tasks is not None else []
-    run, config = configuration.load(folder.config), configuration.load(folder.config, [*arguments.set, *tasks])
-    if config.protocol != run.protocol:
-        raise ConfigurationError(f"use --protocol to test under another protocol. Received: --set task.protocol={config.protocol}.")
+    config = configured(folder, arguments.set, arguments.tasks)
+    run = configuration.load(folder.config)
     with stoppable("stopped; what was tested before is kept."):
         build.runtime(config)
         # The run's data may have moved (task.data_dir), or the test be on other data.
@@ -184,7 +176,7 @@ def _describe(config, learner, predictions, measures):
 
 
 def _draw(path, tasks, predictions):
-    from stochlwta_tf.report import figures
+    from stochlwta_tf.report import predictions_figure
 
     n = min(_SHOWN, len(tasks.key), len(predictions.mean))
     order = np.argsort(tasks.query_x.numpy()[:n, :, 0], axis=1)
@@ -195,7 +187,7 @@ def _draw(path, tasks, predictions):
     draws = np.take_along_axis(draws[..., 0], order[:, None], 2)
     support = (tasks.support_x.numpy()[:n, :, 0], tasks.support_y.numpy()[:n, :, 0])
     with replacing(path) as part:
-        figures.predictions(part, support, (x, y), draws, mean, (low, high), float(np.mean(noise_std)))
+        predictions_figure.draw(part, support, (x, y), draws, mean, (low, high), float(np.mean(noise_std)))
 
 
 def _print(result):

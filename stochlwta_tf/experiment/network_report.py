@@ -7,9 +7,9 @@ import numpy as np
 
 from stochlwta_tf.errors import ConfigurationError, UserError
 from stochlwta_tf.experiment import build
-from stochlwta_tf.experiment import config as configuration
 from stochlwta_tf.experiment.exit_status import stoppable
 from stochlwta_tf.experiment.run_folder import RunFolder, command, replacing, write_json
+from stochlwta_tf.experiment.tested import configured
 
 _WINNERS_TASKS = 50
 _INTERVALS = 10  # of the input, in a regression
@@ -28,12 +28,10 @@ def run(what, arguments):
     if arguments.run is None:
         raise ConfigurationError(f"--{what} needs --run DIR, the run whose network is to be looked at.")
     folder = RunFolder(arguments.run)
-    folder.check_trained()
+    config = configured(folder, arguments.set, arguments.tasks)
     out = Path(arguments.out or folder.path / f"{what}.png")
     if out.suffix not in (".png", ".svg"):
         raise ConfigurationError(f"a picture's --out must end in .png or .svg. Received: --out {out}.")
-    tasks = [f"evaluation.tasks={arguments.tasks}"] if arguments.tasks is not None else []
-    config = configuration.load(folder.config, [*arguments.set, *tasks])
     with stoppable("stopped; no picture was made."):
         build.runtime(config)
         distribution = build.tasks(config, "test")

@@ -1,6 +1,32 @@
-"""What a result says of the learner that was tested, beside the numbers."""
+"""The test of a trained run: what may be set otherwise in it, and what a result says of it beside the numbers."""
 
+from stochlwta_tf.errors import ConfigurationError
+from stochlwta_tf.experiment import config as configuration
 from stochlwta_tf.experiment.run_folder import command, device_name
+
+_ALLOWED = ("evaluation", "active_learning", "task", "runtime")
+
+
+def configured(folder, assignments, tasks=None):
+    """A trained run's `Configuration` for a test.
+
+    Args:
+        folder: The `RunFolder`.
+        assignments: `key=value` settings.
+        tasks: Number of test tasks, as text; the configuration's own by default.
+
+    Raises:
+        UserError: There is no trained run.
+        ConfigurationError: A setting is not one of a test, or not valid.
+    """
+    folder.check_trained()
+    for assignment in assignments:
+        if assignment.partition("=")[0].partition(".")[0] not in _ALLOWED:
+            raise ConfigurationError(f"--set can change {', '.join(_ALLOWED)} of a trained run. Received: {assignment}.")
+    config = configuration.load(folder.config, [*assignments, *([f"evaluation.tasks={tasks}"] if tasks is not None else [])])
+    if config.protocol != configuration.load(folder.config).protocol:
+        raise ConfigurationError(f"use --protocol to test under another protocol. Received: --set task.protocol={config.protocol}.")
+    return config
 
 
 def described(config, learner):

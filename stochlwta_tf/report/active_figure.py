@@ -1,9 +1,8 @@
 """The picture of active learning: the measure against the number of labelled examples."""
 
-import matplotlib
-from matplotlib.figure import Figure
+from stochlwta_tf.report import style
 
-_INFORMED, _RANDOM, _INK, _GRID = "#2a6fbb", "#8a8a8a", "#444444", "#e6e6e6"
+_RANDOM = "#8a8a8a"
 _MEASURES = {"mse": "MSE", "accuracy": "accuracy, %"}
 
 
@@ -15,29 +14,24 @@ def draw(path, result):
         result: What `experiment/active_learning.py` writes, a dictionary.
     """
     paired = next((key for key in result if key.endswith("- random")), None)
-    with matplotlib.rc_context({"font.size": 9, "font.family": "sans-serif", "axes.edgecolor": _INK, "text.color": _INK}):
-        figure = Figure(figsize=(8.2 if paired else 4.4, 3.3), dpi=160, layout="constrained")
-        panels = figure.subplots(1, 2 if paired else 1, squeeze=False)[0]
+    with style.figure(path, "png", 2 if paired else 1, width=4.2, height=3.3) as (figure, grid):
+        panels = grid[0]
         for name, curve in result["strategies"].items():
-            colour = _RANDOM if name == "random" else _INFORMED
+            colour = _RANDOM if name == "random" else style.BLUE
             _curve(panels[0], result["labelled"], curve, colour, "random choice" if name == "random" else f"largest {name}")
         panels[0].set_ylabel(_MEASURES[result["measure"]])
         panels[0].legend(frameon=False)
         if paired:
-            panels[1].axhline(0, color=_INK, linewidth=0.8)
-            _curve(panels[1], result["labelled"], result[paired], _INFORMED, None)
+            panels[1].axhline(0, color=style.INK, linewidth=0.8)
+            _curve(panels[1], result["labelled"], result[paired], style.BLUE, None)
             panels[1].set_ylabel(f"{_MEASURES[result['measure']]}: {paired.replace('-', '−')}")
             better = "below" if result["measure"] == "mse" else "above"
-            panels[1].set_title(f"paired; {better} 0 the {paired.split()[0]} is the better guide", fontsize=9, loc="left")
+            style.title(panels[1], f"paired; {better} 0 the {paired.split()[0]} is the better guide")
         for axes in panels:
             axes.set_xlabel("labelled examples")
             axes.xaxis.get_major_locator().set_params(integer=True)
-            axes.set_axisbelow(True)
-            axes.grid(color=_GRID, linewidth=0.6)
-            axes.spines[["top", "right"]].set_visible(False)
-            axes.tick_params(colors=_INK, length=3)
-        figure.suptitle(f"{result['name']}: {result['tasks']} tasks, 95 % intervals", fontsize=10, x=0.01, ha="left")
-        figure.savefig(path, format="png")
+            style.grid(axes)
+        style.heading(figure, f"{result['name']}: {result['tasks']} tasks, 95 % intervals")
 
 
 def _curve(axes, x, curve, colour, label):

@@ -1,51 +1,26 @@
 """Drawings of curves: scores over a training, and a measure by a setting, beside the paper's."""
 
-import contextlib
-
-import matplotlib
 import matplotlib.ticker
-from matplotlib.figure import Figure
 
-_INK, _GRID, _OURS, _PAPER = "#444444", "#e6e6e6", "#2a6fbb", "#b0651d"
+from stochlwta_tf.report import style
+
+_PAPER = "#b0651d"
 # Okabe & Ito's colours, which the colour-blind can tell apart, in the order of the methods.
 _COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#555555")
-
-
-@contextlib.contextmanager
-def figure(path, form, columns, rows=1, width=5.4, height=3.6, height_ratios=None):
-    """A figure and its panels, saved at the end; the same content gives the same bytes.
-
-    Args:
-        path: The file to write.
-        form: `"png"` or `"svg"`.
-        columns, rows: Of panels.
-        width, height: Of a panel, in inches.
-        height_ratios: Of the rows; equal by default.
-    """
-    style = {"font.size": 9, "font.family": "sans-serif", "axes.edgecolor": _INK, "text.color": _INK, "svg.hashsalt": "stochlwta_tf"}
-    with matplotlib.rc_context(style):
-        drawn = Figure(figsize=(width * columns, height * rows), dpi=160, layout="constrained")
-        panels = drawn.subplots(rows, columns, squeeze=False, height_ratios=height_ratios)
-        yield drawn, panels
-        for axes in panels.flat:
-            axes.set_axisbelow(True)
-            axes.spines[["top", "right"]].set_visible(False)
-            axes.tick_params(colors=_INK, length=3)
-        drawn.savefig(path, format=form, metadata={"Date": None} if form == "svg" else {})
 
 
 def scores(path, form, panels, xlabel, ylabel, percent, mark):
     """Draws a score over iterations or queries, a curve a method; a mark at the right edge is the paper's value at its end.
 
     Args:
-        path, form: As `figure`.
+        path, form: As `style.figure`.
         panels: Dictionaries with a `title` and `lines`; a line has a `label`, `printed` (a number or None) and, where there are runs, `x`,
             `y`, the curves `each` of its seeds, and `dashed`, a curve to compare with.
         xlabel, ylabel: Of the axes.
         percent: Whether the score is from 0 to 100; otherwise the axis is logarithmic.
         mark: What the legend says of the marks.
     """
-    with figure(path, form, len(panels)) as (_, grid):
+    with style.figure(path, form, len(panels)) as (_, grid):
         for axes, panel in zip(grid.flat, panels, strict=True):
             for i, line in enumerate(panel["lines"]):
                 colour = _COLOURS[i % len(_COLOURS)]
@@ -58,7 +33,7 @@ def scores(path, form, panels, xlabel, ylabel, percent, mark):
                     axes.plot(
                         [1.0], [line["printed"]], "<", transform=axes.get_yaxis_transform(), color=colour, markersize=7, clip_on=False
                     )
-            axes.plot([], [], "<", color=_INK, label=mark)
+            axes.plot([], [], "<", color=style.INK, label=mark)
             axes.set(xlabel=xlabel, ylabel=ylabel, xlim=(0, None))
             if percent:
                 axes.set_ylim(0, 100)
@@ -67,8 +42,8 @@ def scores(path, form, panels, xlabel, ylabel, percent, mark):
                 axes.yaxis.set_major_locator(matplotlib.ticker.LogLocator(subs=(1, 2, 5)))
                 axes.yaxis.set_major_formatter("{x:g}")
                 axes.yaxis.set_minor_formatter(matplotlib.ticker.NullFormatter())
-            axes.set_title(panel["title"], fontsize=9, loc="left")
-            axes.grid(color=_GRID, linewidth=0.6)
+            style.title(axes, panel["title"])
+            style.grid(axes)
         handles, labels = grid[0, 0].get_legend_handles_labels()
         grid[0, -1].legend(handles, labels, loc="center left", bbox_to_anchor=(1.03, 0.5), frameon=False, fontsize=8)
 
@@ -77,20 +52,20 @@ def settings(path, form, panels, xlabel, ylabel):
     """Draws a measure by a setting, ours with its intervals and the paper's, in panels beside each other.
 
     Args:
-        path, form: As `figure`.
+        path, form: As `style.figure`.
         panels: Dictionaries with a `title`, `points` (x, y, low, high) and `printed`, `{x: number}`.
         xlabel, ylabel: Of the axes.
     """
-    with figure(path, form, max(1, len(panels)), width=3.9, height=3.2) as (_, grid):
+    with style.figure(path, form, max(1, len(panels)), width=3.9, height=3.2) as (_, grid):
         for axes, panel in zip(grid.flat, panels, strict=False):
             if panel["points"]:
                 x, y, low, high = zip(*panel["points"], strict=True)
                 errors = [[b - a for a, b in zip(low, y)], [b - a for a, b in zip(y, high)]]
-                axes.errorbar(x, y, errors, color=_OURS, marker="o", markersize=4, linewidth=1.6, capsize=2, label="ours")
+                axes.errorbar(x, y, errors, color=style.BLUE, marker="o", markersize=4, linewidth=1.6, capsize=2, label="ours")
             if panel["printed"]:
                 axes.plot(list(panel["printed"]), list(panel["printed"].values()), "--s", color=_PAPER, markersize=3.5, label="paper")
             axes.set(xlabel=xlabel, ylabel=ylabel)
             axes.set_xticks(sorted({*panel["printed"], *(point[0] for point in panel["points"])}))
-            axes.set_title(panel["title"], fontsize=9, loc="left")
-            axes.grid(color=_GRID, linewidth=0.6)
+            style.title(axes, panel["title"])
+            style.grid(axes)
             axes.legend(frameon=False)

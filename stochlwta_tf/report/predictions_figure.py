@@ -1,14 +1,14 @@
-"""Figures of results."""
+"""The picture of what a learner predicts on some regression tasks."""
 
-import matplotlib
 import numpy as np
-from matplotlib.figure import Figure
 
-_TRUTH, _MODEL, _INK, _GRID = "#1b1b1b", "#2a6fbb", "#444444", "#e6e6e6"
+from stochlwta_tf.report import style
+
+_TRUTH, _MODEL = "#1b1b1b", style.BLUE
 
 
-def predictions(path, support, queries, draws, mean, band, noise_std):
-    """Draws what a learner predicts on some regression tasks of one input and one output, a panel each.
+def draw(path, support, queries, draws, mean, band, noise_std):
+    """Draws tasks of one input and one output, a panel each: truth, support points, draws, their mean and the 90 % band.
 
     Args:
         path: The PNG file to write.
@@ -21,9 +21,7 @@ def predictions(path, support, queries, draws, mean, band, noise_std):
     """
     tasks, columns = len(mean), min(3, len(mean))
     rows = -(-tasks // columns)
-    with matplotlib.rc_context({"font.size": 9, "font.family": "sans-serif", "axes.edgecolor": _INK, "text.color": _INK}):
-        figure = Figure(figsize=(3.4 * columns, 2.5 * rows + 0.6), dpi=160, layout="constrained")
-        panels = figure.subplots(rows, columns, sharex=True, sharey=True, squeeze=False)
+    with style.figure(path, "png", columns, rows, width=3.4, height=2.5 + 0.6 / rows, sharex=True, sharey=True) as (figure, panels):
         for axes in panels.flat[tasks:]:
             axes.set_visible(False)
         for i, axes in enumerate(panels.flat[:tasks]):
@@ -36,15 +34,11 @@ def predictions(path, support, queries, draws, mean, band, noise_std):
             axes.plot(
                 support[0][i], support[1][i], "o", color=_TRUTH, markersize=5, markeredgecolor="white", label="support points", zorder=5
             )
-            axes.set_title(f"task {i}: MSE {np.mean(np.square(mean[i] - truth)):.2f}", fontsize=9, loc="left")
-            axes.set_axisbelow(True)
-            axes.grid(color=_GRID, linewidth=0.6)
-            axes.spines[["top", "right"]].set_visible(False)
-            axes.tick_params(colors=_INK, length=3)
+            style.title(axes, f"task {i}: MSE {np.mean(np.square(mean[i] - truth)):.2f}")
+            style.grid(axes)
             axes.margins(x=0)
         figure.supxlabel("x", fontsize=9)
         figure.supylabel("y", fontsize=9)
         handles, labels = panels[0, 0].get_legend_handles_labels()
         order = [labels.index(label) for label in sorted(labels, key=lambda label: label.startswith("90"))]
         figure.legend([handles[k] for k in order], [labels[k] for k in order], loc="outside upper center", ncols=5, frameon=False)
-        figure.savefig(path, format="png")
