@@ -132,6 +132,15 @@ def test_one_training_tested_with_other_draws_fills_other_cells(tmp_path):
     )
 
 
+def test_a_measure_after_a_number_of_inner_steps(tmp_path):
+    after = {"10": {"mse": {"value": 0.1, "ci95": 0.02, "unit": ""}}}
+    result_folders.write(tmp_path, cell("regression", "MAML", "default, own"), 0.3, after_steps=after)
+    table = made(tmp_path, "regression")
+    assert (entry(table, "MAML", "default, own").ours, entry(table, "MAML", "default, 10").ours) == (0.3, 0.1)
+    untested = entry(table, "MAML", "default, 5")
+    assert untested.ours is None and untested.fill_by.startswith("python train.py --config configs/sinusoid_default_maml.yaml")
+
+
 def test_csv_has_a_line_for_each_cell_and_the_literature(runs):
     lines = list(csv.DictReader(io.StringIO(render.comma_separated(made(runs, "table1")))))
     quoted = [(line["row"], line["column"], line["paper"]) for line in lines if line["variant"] == "literature"]

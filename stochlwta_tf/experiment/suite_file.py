@@ -24,7 +24,7 @@ class Column(Section):
     Attributes:
         label: Its name, in the paper's numbers too.
         task: Fills `{task}` in a row's `config` and `name`; the label by default.
-        measure: What its cells hold; the suite's by default.
+        measure: What its cells hold, such as `mse`, or `mse@10` for 10 inner steps; the suite's by default.
         paper: Where its numbers are in `report/paper.yaml`, as keys; a row's own come last. The suite's by default.
         reported: Its name among the paper's columns; the label by default.
         run: Whether its cells ask for runs; not those that are filled by a timing.

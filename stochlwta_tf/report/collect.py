@@ -42,6 +42,7 @@ class Evaluation(_Part):
 
     name: str
     measures: Annotated[dict[str, Measure], Field(min_length=1)]
+    after_steps: dict[str, dict[str, Measure]] = {}
     tasks: _Count
     protocol: Literal["standard", "paper", "original_code"]
     batch_statistics: Literal["transductive", "support"] | None
@@ -55,6 +56,11 @@ class Evaluation(_Part):
     parameters: Parameters
     device: str
     command: str
+
+    def measure(self, name):
+        """A `Measure` of the test, or with `mse@10` of the test after 10 inner steps; None where it was not made."""
+        name, _, steps = name.partition("@")
+        return (self.after_steps.get(steps, {}) if steps else self.measures).get(name)
 
 
 class Spread(_Part):

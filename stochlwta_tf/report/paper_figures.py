@@ -121,7 +121,7 @@ def _point(matcher, cell, group):
     matched = matcher.matched(cell, group) if group else None
     if not matched:
         return None
-    measures = [result.evaluation.measures[cell.measure] for result in matched.results]
+    measures = [result.evaluation.measure(cell.measure) for result in matched.results]
     mean, half = mean_and_std([m.value for m in measures])[0], mean_and_std([m.ci95 for m in measures])[0]
     return mean, mean - half, mean + half
 

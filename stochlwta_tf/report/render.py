@@ -108,7 +108,7 @@ def _ours(entry):
 
 
 def _number(value, measure):
-    return f"{value:,.0f}" if measure in _COUNTS else f"{value:.{_DIGITS.get(measure, 2)}f}"
+    return f"{value:,.0f}" if measure in _COUNTS else f"{value:.{_DIGITS.get(measure.partition('@')[0], 2)}f}"
 
 
 def _signed(value, measure):

@@ -105,7 +105,7 @@ def _entry(matcher, cell, group):
         return entry._replace(ours=getattr(of, _PARAMETERS[cell.measure]), made_by=made_by)
     if matched and cell.measure == "iterations":
         return _with_runs(entry, matched)._replace(ours=matched.iterations)
-    if matched and all(cell.measure in result.evaluation.measures for result in matched.results):
+    if matched and all(result.evaluation.measure(cell.measure) for result in matched.results):
         return _measured(entry, matched)
     return entry._replace(fill_by=timing_command(cell.suite) if cell.measure in _TIMES or not cell.column.run else run_command(cell, group))
 
@@ -119,7 +119,7 @@ def _with_runs(entry, matched):
 
 
 def _measured(entry, matched):
-    measures = [result.evaluation.measures[entry.measure] for result in matched.results]
+    measures = [result.evaluation.measure(entry.measure) for result in matched.results]
     mean, std = mean_and_std([m.value for m in measures])
     half = mean_and_std([m.ci95 for m in measures])[0]
     return _with_runs(entry, matched)._replace(ours=mean, low=mean - half, high=mean + half, seed_std=std, unit=measures[0].unit)
