@@ -63,6 +63,10 @@ class Row(Section):
     columns: tuple[str, ...] | None = None
     paper: Keys | None = None
 
+    @property
+    def full_label(self):
+        return f"{self.label} ({self.variant})" if self.variant else self.label
+
 
 class Suite(Section):
     """A suite file.

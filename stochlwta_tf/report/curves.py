@@ -5,8 +5,8 @@ import matplotlib.ticker
 from stochlwta_tf.report import style
 
 _PAPER = "#b0651d"
-# Okabe & Ito's colours, which the colour-blind can tell apart, in the order of the methods.
-_COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#555555")
+# Okabe & Ito's colours, which the colour-blind can tell apart, with a brown for their yellow; in the order of the methods.
+_COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#8c510a", "#555555")
 
 
 def scores(path, form, panels, xlabel, ylabel, percent, mark):

@@ -52,7 +52,7 @@ def method_curves(name, curve, of, labels, collected, path, form):
         for group in matcher.groups(cells) or [None]:
             lines = []
             for cell in cells:
-                line = {"label": cell.row.label, "printed": paper_cell.reported(cell)[0]}
+                line = {"label": cell.row.full_label, "printed": paper_cell.reported(cell)[0]}
                 matched = matcher.matched(cell, group) if group else None
                 if found := curve(cell, matched) if matched else None:
                     line |= found
@@ -128,7 +128,7 @@ def _point(matcher, cell, group):
 
 def _missing(cell, group, what):
     command = tables.run_command(cell, group) if cell.column.run else tables.timing_command(cell.suite)
-    return f"missing: {cell.row.label}, {cell.column.label}: no {what}: {command}"
+    return f"missing: {cell.row.full_label}, {cell.column.label}: no {what}: {command}"
 
 
 def _said(missing, matcher):

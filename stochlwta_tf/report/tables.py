@@ -16,7 +16,7 @@ class Entry(NamedTuple):
     """A cell of a table.
 
     Attributes:
-        row, variant, column, measure, unit: Which cell.
+        row, variant, label, column, measure, unit: Which cell; the label is of row and variant.
         ours: Mean over seeds of the means over test tasks; or a median time, a count.
         low, high: Its 95 % interval over tasks (mean of the seeds' intervals), or a time's quartiles.
         seed_std: Standard deviation over seeds, where there are two or more.
@@ -29,6 +29,7 @@ class Entry(NamedTuple):
 
     row: str
     variant: str | None
+    label: str
     column: str
     measure: str
     unit: str = ""
@@ -45,10 +46,6 @@ class Entry(NamedTuple):
     made_by: str | None = None
     fill_by: str | None = None
     unknown: str | None = None
-
-    @property
-    def label(self):
-        return f"{self.row} ({self.variant})" if self.variant else self.row
 
     @property
     def difference(self):
@@ -93,7 +90,9 @@ def table(suite, collected):
 
 def _entry(matcher, cell, group):
     printed, printed_std = paper_cell.reported(cell)
-    entry = Entry(cell.row.label, cell.row.variant, cell.column.label, cell.measure, paper=printed, paper_std=printed_std)
+    entry = Entry(
+        cell.row.label, cell.row.variant, cell.row.full_label, cell.column.label, cell.measure, paper=printed, paper_std=printed_std
+    )
     if matcher.expected(cell) is None:
         return entry._replace(unknown=cell.config)
     matched, timing = matcher.matched(cell, group) if group else None, matcher.timing(cell)
