@@ -1,6 +1,7 @@
 """What all tests share."""
 
 import os
+from pathlib import Path
 
 os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
 
@@ -13,6 +14,20 @@ from stochlwta_tf.experiment import build
 
 # XLA reads its flags once in a process: a run inside a test then has the bits of one in a process of its own.
 os.environ.setdefault("XLA_FLAGS", build.XLA_FLAGS)
+
+
+@pytest.fixture(scope="session")
+def prepared():
+    """`prepared("omniglot")`: the TensorFlow Datasets builder of data that is there; the test is skipped where it is not."""
+    tfds = pytest.importorskip("tensorflow_datasets")
+
+    def builder(name):
+        made = tfds.builder(name)
+        if not Path(made.data_dir, "dataset_info.json").exists():
+            pytest.skip(f"{name} is not in {made.data_dir}; set TFDS_DATA_DIR to the folder that holds {name}/")
+        return made
+
+    return builder
 
 
 @pytest.fixture

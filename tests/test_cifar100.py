@@ -1,23 +1,18 @@
-from pathlib import Path
-
 import numpy as np
 import pytest
 
-tfds = pytest.importorskip("tensorflow_datasets")
+pytest.importorskip("tensorflow_datasets")
 
-from stochlwta_tf.errors import ConfigurationError, DataError  # noqa: E402
-from stochlwta_tf.tasks import Cifar100  # noqa: E402
-from stochlwta_tf.tasks.class_lists import class_list  # noqa: E402
+from stochlwta_tf.errors import ConfigurationError, DataError
+from stochlwta_tf.tasks import Cifar100
+from stochlwta_tf.tasks.class_lists import class_list
 
 SPLITS = ("train", "validation", "test")
 
 
 @pytest.fixture(scope="module")
-def data():
-    builder = tfds.builder("cifar100")
-    if not Path(builder.data_dir, "dataset_info.json").exists():
-        pytest.skip(f"CIFAR-100 is not in {builder.data_dir}; set TFDS_DATA_DIR to the folder that holds cifar100/")
-    return builder
+def data(prepared):
+    return prepared("cifar100")
 
 
 @pytest.fixture(scope="module", autouse=True)

@@ -1,21 +1,17 @@
 import io
-from pathlib import Path
 
 import numpy as np
 import pytest
 
-tfds = pytest.importorskip("tensorflow_datasets")
+pytest.importorskip("tensorflow_datasets")
 
-from stochlwta_tf.errors import ConfigurationError, DataError  # noqa: E402
-from stochlwta_tf.tasks import Omniglot  # noqa: E402
+from stochlwta_tf.errors import ConfigurationError, DataError
+from stochlwta_tf.tasks import Omniglot
 
 
 @pytest.fixture(scope="module")
-def data():
-    builder = tfds.builder("omniglot")
-    if not Path(builder.data_dir, "dataset_info.json").exists():
-        pytest.skip(f"Omniglot is not in {builder.data_dir}; set TFDS_DATA_DIR to the folder that holds omniglot/")
-    return builder
+def data(prepared):
+    return prepared("omniglot")
 
 
 @pytest.fixture(scope="module", autouse=True)

@@ -2,6 +2,7 @@
 
 import csv
 import io
+from pathlib import Path
 
 import pytest
 import result_folders
@@ -71,6 +72,19 @@ def test_the_page_made_twice_is_the_same_byte_for_byte(runs):
     assert (runs / "README.md").read_bytes() == first
     assert "92.00 ± 0.50 / 97.79 / −5.79" in first.decode()
     assert page.page(collect.collect(runs), runs)[0].encode() == first
+
+
+def test_the_page_begins_with_what_was_written_about_the_results(runs):
+    (runs / "reading.md").write_text("## In words\n\nCompeting units win.\n")
+    text, _ = page.page(collect.collect(runs), runs)
+    assert text.index("# Results") < text.index("## In words\n\nCompeting units win.\n\n## Table") < text.index("## Every run")
+
+
+def test_the_readmes_table_is_that_of_the_kept_results():
+    root = Path(__file__).parent.parent
+    text = render.markdown(made(root / "results", "summary"))
+    grid = next(block for block in text.split("\n\n") if block.startswith("| ours / paper / difference"))
+    assert grid in (root / "README.md").read_text(encoding="utf-8")
 
 
 def test_protocols_and_batch_statistics_are_kept_apart(tmp_path):

@@ -1,4 +1,4 @@
-"""The page of results: every table that has runs, and every run, from files alone."""
+"""The page of results: what was written about them, every table that has runs, and every run, from files alone."""
 
 from stochlwta_tf.experiment import suite_file
 from stochlwta_tf.report import match, render, tables
@@ -20,7 +20,7 @@ def page(collected, runs):
     Returns:
         Text, a tuple of lines.
     """
-    blocks, notes, empty = [_HEAD.format(runs=runs.name)], [], []
+    blocks, notes, empty = [_HEAD.format(runs=runs.name), *_reading(runs / "reading.md")], [], []
     for path in sorted(suite_file.find("configs/suites").glob("table*.yaml")):
         suite = suite_file.load(path.stem)
         table = tables.table(suite, collected)
@@ -37,6 +37,11 @@ def page(collected, runs):
     if empty:
         blocks.append("## Tables without a run\n\n" + "\n".join(empty))
     return "\n\n".join(blocks) + "\n", tuple(dict.fromkeys(notes))
+
+
+def _reading(path):
+    """What was written by hand, where there is something."""
+    return [path.read_text(encoding="utf-8").strip()] if path.exists() else []
 
 
 def _picture(path, runs):
