@@ -7,7 +7,6 @@ from pathlib import Path
 import numpy as np
 
 from stochlwta_tf.experiment import build, inner_steps, metrics, report_command, running_mean
-from stochlwta_tf.experiment import config as configuration
 from stochlwta_tf.experiment.exit_status import exit_status, stoppable
 from stochlwta_tf.experiment.predictions import predict
 from stochlwta_tf.experiment.run_folder import RunFolder, replacing, write_json
@@ -53,8 +52,7 @@ def main(argv=None):
 
 def _main(arguments):
     folder = RunFolder(arguments.run)
-    config = configured(folder, arguments.set, arguments.tasks)
-    run = configuration.load(folder.config)
+    run, config = configured(folder, arguments.set, arguments.tasks)
     with stoppable("stopped; what was tested before is kept."):
         build.runtime(config)
         # The run's data may have moved (task.data_dir), or the test be on other data.

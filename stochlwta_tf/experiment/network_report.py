@@ -28,7 +28,7 @@ def run(what, arguments):
     if arguments.run is None:
         raise ConfigurationError(f"--{what} needs --run DIR, the run whose network is to be looked at.")
     folder = RunFolder(arguments.run)
-    config = configured(folder, arguments.set, arguments.tasks)
+    _, config = configured(folder, arguments.set, arguments.tasks)
     out = Path(arguments.out or folder.path / f"{what}.png")
     if out.suffix not in (".png", ".svg"):
         raise ConfigurationError(f"a picture's --out must end in .png or .svg. Received: --out {out}.")

@@ -8,7 +8,7 @@ _ALLOWED = ("evaluation", "active_learning", "task", "runtime")
 
 
 def configured(folder, assignments, tasks=None):
-    """A trained run's `Configuration` for a test.
+    """A trained run's own `Configuration`, and that of a test of it.
 
     Args:
         folder: The `RunFolder`.
@@ -23,10 +23,11 @@ def configured(folder, assignments, tasks=None):
     for assignment in assignments:
         if assignment.partition("=")[0].partition(".")[0] not in _ALLOWED:
             raise ConfigurationError(f"--set can change {', '.join(_ALLOWED)} of a trained run. Received: {assignment}.")
+    run = configuration.load(folder.config)
     config = configuration.load(folder.config, [*assignments, *([f"evaluation.tasks={tasks}"] if tasks is not None else [])])
-    if config.protocol != configuration.load(folder.config).protocol:
+    if config.protocol != run.protocol:
         raise ConfigurationError(f"use --protocol to test under another protocol. Received: --set task.protocol={config.protocol}.")
-    return config
+    return run, config
 
 
 def described(config, learner):

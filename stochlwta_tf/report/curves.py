@@ -9,7 +9,7 @@ _PAPER = "#b0651d"
 _COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#8c510a", "#555555")
 
 
-def scores(path, form, panels, xlabel, ylabel, percent, mark):
+def scores(path, form, panels, xlabel, ylabel, percent, mark, end):
     """Draws a score over iterations or queries, a curve a method; a mark at the right edge is the paper's value at its end.
 
     Args:
@@ -19,6 +19,7 @@ def scores(path, form, panels, xlabel, ylabel, percent, mark):
         xlabel, ylabel: Of the axes.
         percent: Whether the score is from 0 to 100; otherwise the axis is logarithmic.
         mark: What the legend says of the marks.
+        end: Where the marks are; the axis ends there if there is no run.
     """
     with style.figure(path, form, len(panels)) as (_, grid):
         for axes, panel in zip(grid.flat, panels, strict=True):
@@ -34,7 +35,7 @@ def scores(path, form, panels, xlabel, ylabel, percent, mark):
                         [1.0], [line["printed"]], "<", transform=axes.get_yaxis_transform(), color=colour, markersize=7, clip_on=False
                     )
             axes.plot([], [], "<", color=style.INK, label=mark)
-            axes.set(xlabel=xlabel, ylabel=ylabel, xlim=(0, None))
+            axes.set(xlabel=xlabel, ylabel=ylabel, xlim=(0, None if any("x" in line for line in panel["lines"]) else end))
             if percent:
                 axes.set_ylim(0, 100)
             else:

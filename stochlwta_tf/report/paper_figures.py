@@ -19,14 +19,14 @@ def validation_curves(name, measure, collected, path, form):
         measure: `"accuracy"` or `"mse"`.
     """
     percent = measure == "accuracy"
-    labels = "meta-iterations", f"validation {_PERCENT if percent else 'MSE'}", percent, "the paper's, at 60,000"
+    labels = "meta-iterations", f"validation {_PERCENT if percent else 'MSE'}", percent, "the paper's, at 60,000", 60000
     validation = functools.partial(_validation, measure=measure)
     return method_curves(name, validation, f"val_{measure} in metrics.csv", labels, collected, path, form)
 
 
 def active_curves(name, collected, path, form):
     """Draws the accuracy by the number of labels asked for, solid by entropy, dashed at random; arguments as `method_curves`."""
-    labels = "labels asked for (dashed: at random)", _PERCENT, True, "the paper's, after 25; on what images is not said"
+    labels = "labels asked for (dashed: at random)", _PERCENT, True, "the paper's, after 25; on what images is not said", 25
     return method_curves(name, _active, "test of active learning", labels, collected, path, form)
 
 
