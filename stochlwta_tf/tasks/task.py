@@ -68,7 +68,8 @@ class TaskDistribution:
     def sample(self, index):
         """Batch number `index` (an integer or a scalar integer tensor)."""
         index = tf.cast(index, tf.uint64)
-        stream = random.fold_in(random.key_from_seed(self.seed), SPLITS.index(self.split))
+        with tf.init_scope():  # TensorFlow tries to fold a compiled function of constants in a graph, and prints that it cannot
+            stream = random.fold_in(random.key_from_seed(self.seed), SPLITS.index(self.split))
         return self.sample_batch(random.fold_in(stream, index, tag=tf.bitwise.right_shift(index, tf.constant(32, tf.uint64))))
 
     def dataset(self, start=0, stop=None):
