@@ -70,6 +70,12 @@ def test_the_scores_are_the_formulas():
     assert acquisition.entropy(None, np.array([[[1.0, 0.0]]])) == 0
 
 
+def test_the_rank_correlation_is_spearmans():
+    stats = pytest.importorskip("scipy.stats")
+    a, b = np.random.default_rng(2).normal(size=(2, 6, 11))
+    np.testing.assert_allclose(acquisition.rank_correlation(a, b), [stats.spearmanr(*pair).statistic for pair in zip(a, b)])
+
+
 def test_the_paired_interval_is_that_of_the_differences():
     rng = np.random.default_rng(1)
     a, b = rng.normal(size=(2, 50, 3))
@@ -138,6 +144,7 @@ def test_a_run_is_tested_by_the_command(tmp_path, capsys):
     assert result["labelled"] == [5, 6] and list(result["strategies"]) == ["variance", "random"] and result["tasks"] == 5
     informed, chance, difference = (*result["strategies"].values(), result["variance - random"])
     assert informed["value"][0] == chance["value"][0] and difference["value"][0] == difference["ci95"][0] == 0  # the same first points
+    assert -1 <= result["rank_correlation"]["value"] <= 1 and result["rank_correlation"]["of"].startswith("variance and error")
     assert difference["value"][1] == pytest.approx(informed["value"][1] - chance["value"][1])
     assert (folder.path / "active.png").read_bytes().startswith(b"\x89PNG")
     assert "variance - random" in capsys.readouterr().out

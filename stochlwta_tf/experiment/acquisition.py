@@ -39,6 +39,21 @@ def entropy(draws, mean):
 SCORES = {"variance": variance, "entropy": entropy}
 
 
+def rank_correlation(scores, errors):
+    """Spearman's rank correlation over the queries of each task, 1 − 6 sum d² / (n (n² − 1)): `[tasks]`.
+
+    Args:
+        scores, errors: `[tasks, n]`, n > 1, without ties.
+
+    Example:
+
+        rank_correlation(np.array([[1.0, 3.0, 2.0]]), np.array([[10.0, 30.0, 20.0]]))  # [1.0]
+    """
+    n = scores.shape[-1]
+    difference = np.subtract(*(np.argsort(np.argsort(values, -1), -1) for values in (scores, errors)))
+    return 1 - 6 * np.sum(difference**2, -1) / (n * (n**2 - 1))
+
+
 def is_bayesian(learner):
     """Whether the draws of a prediction differ: the weights are sampled, or the network is stochastic."""
     samples = isinstance(learner, (ABML, BMAML, PLATIPUS))

@@ -47,7 +47,7 @@ def active(config, folder, learner, path=None):
         "unit": "" if kind == "regression" else "%",
         "labelled": [len(labelled) + i for i in range(config.active_learning.queries + 1)],
         "strategies": {name: intervals(values) for name, values in chosen.items()},
-        **({f"{names[0]} - random": intervals(chosen[names[0]] - chosen["random"])} if len(names) > 1 else {}),
+        **(informed(learner, distribution, labelled, names[0], chosen, config) if len(names) > 1 else {}),
         "tasks": config.evaluation.tasks,
         "pool": len(pool),
         "evaluation_seed": config.evaluation.seed,
@@ -100,13 +100,43 @@ def candidates(config):
 def run(learner, distribution, labelled, pool, strategy, config):
     """One strategy on the first tasks of a distribution: the measure after each query, `[tasks, queries + 1]`."""
     parts = []
-    for index in range(-(-config.evaluation.tasks // distribution.batch)):
+    for index in range(batches(distribution, config)):
         # The same numbers for every learner and strategy that uses them.
         noise = np.random.default_rng([config.evaluation.seed, index]).random((distribution.batch, len(pool)))
         score = noise_score(noise) if strategy == "random" else model_score(learner, acquisition.SCORES[strategy])
         measure = squared_error if distribution.kind == "regression" else accuracy
         parts.append(learn(learner, distribution.sample(index), labelled, pool, config.active_learning.queries, score, measure)[0])
     return np.concatenate(parts)[: config.evaluation.tasks]
+
+
+def informed(learner, distribution, labelled, name, chosen, config):
+    """What an informed strategy is worth: its paired difference from random choice, and whether its score ranks the errors at all.
+
+    Returns:
+        A dictionary: the `intervals` of the difference, and the rank correlation of the score with the error over the test's queries, with
+        the first labels, its mean over tasks and half of the 95 % interval.
+    """
+    values = []
+    for index in range(batches(distribution, config)):
+        tasks = distribution.sample(index)
+        draws, mean = predicted(learner, with_support(tasks, np.tile(labelled, (len(tasks.key), 1))))
+        y = tasks.query_y.numpy()
+        error = np.sum((mean - y) ** 2, -1) if distribution.kind == "regression" else -np.take_along_axis(mean, y[..., None], -1)[..., 0]
+        values.append(acquisition.rank_correlation(acquisition.SCORES[name](draws, mean), error))
+    value, ci95 = metrics.mean_and_ci95(np.concatenate(values)[: config.evaluation.tasks])
+    return {
+        f"{name} - random": intervals(chosen[name] - chosen["random"]),
+        "rank_correlation": {"of": f"{name} and error over the queries, {len(labelled)} labelled", "value": value, "ci95": ci95},
+    }
+
+
+def batches(distribution, config):
+    return -(-config.evaluation.tasks // distribution.batch)
+
+
+def with_support(tasks, places):
+    """A `Task` batch with the examples at `places`, `[tasks, examples]`, of its support sets."""
+    return tasks._replace(**{f: tf.gather(getattr(tasks, f), places, batch_dims=1) for f in ("support_x", "support_y")})
 
 
 def learn(learner, tasks, labelled, pool, queries, score, measure):
@@ -129,7 +159,7 @@ def learn(learner, tasks, labelled, pool, queries, score, measure):
     pool_x, pool_y = (tf.gather(t, pool, axis=1) for t in (tasks.support_x, tasks.support_y))
     values = []
     for query in range(queries + 1):
-        known = tasks._replace(**{f: tf.gather(getattr(tasks, f), labelled, batch_dims=1) for f in ("support_x", "support_y")})
+        known = with_support(tasks, labelled)
         values.append(measure(*predicted(learner, known), tasks.query_y.numpy()))
         if query < queries:
             best = np.argmax(np.where(free, score(known._replace(query_x=pool_x, query_y=pool_y)), -np.inf), 1)
@@ -184,3 +214,5 @@ def show(result):
     for i, count in enumerate(result["labelled"]):
         table.add_row(str(count), *(f"{c['value'][i]:.4g} ± {c['ci95'][i]:.2g} ({c['median'][i]:.4g})" for c in columns.values()))
     Console().print(table)
+    if found := result.get("rank_correlation"):
+        print(f"rank correlation of {found['of']}: {found['value']:.3f} ± {found['ci95']:.3f}; without any it is no guide")
