@@ -32,7 +32,8 @@ def page(collected, runs):
                 blocks.append(f"What fills its empty cells: `python evaluate.py --table {name} --runs {runs.name}`.")
         else:
             empty.append(f"- {suite.title}: `python train.py --suite {suite.file} --budget 10m`")
-    blocks += [_picture(path, runs) for path in sorted((runs / "figures").glob("*.[ps][nv]g"))]
+    pictures = [path for path in sorted(runs.rglob("*.[ps][nv]g")) if path.name != "predictions.png"]  # every regression run has one
+    blocks += [_picture(path.relative_to(runs).as_posix()) for path in pictures]
     blocks += _runs(collected)
     if empty:
         blocks.append("## Tables without a run\n\n" + "\n".join(empty))
@@ -44,8 +45,8 @@ def _reading(path):
     return [path.read_text(encoding="utf-8").strip()] if path.exists() else []
 
 
-def _picture(path, runs):
-    return f"![{path.stem}]({path.relative_to(runs).as_posix()})"
+def _picture(path):
+    return f"`{path}`\n\n![{path}]({path})"
 
 
 def _runs(collected):
