@@ -26,7 +26,7 @@ setup(
         "tf_keras>=2.18",  # TensorFlow Probability imports it
         "tensorflow-datasets>=4.9.7",
         "importlib_resources>=6",  # tensorflow-datasets imports it, without declaring it
-        "numpy>=1.26",
+        "numpy>=2",
         "pyyaml>=6",
         "pydantic>=2.7",
         "matplotlib>=3.9",

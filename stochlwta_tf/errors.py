@@ -14,4 +14,4 @@ class DataError(UserError):
 
 
 class NonFiniteError(UserError):
-    """Training met NaN or infinity; the message names the term, the iteration and the seed."""
+    """Training or a test met NaN or infinity; the message names the term, the iteration and the seed, or the task."""

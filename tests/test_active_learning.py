@@ -73,7 +73,9 @@ def test_the_scores_are_the_formulas():
 def test_the_rank_correlation_is_spearmans():
     stats = pytest.importorskip("scipy.stats")
     a, b = np.random.default_rng(2).normal(size=(2, 6, 11))
-    np.testing.assert_allclose(acquisition.rank_correlation(a, b), [stats.spearmanr(*pair).statistic for pair in zip(a, b)])
+    for x, y in ((a, b), (np.round(a), np.round(b))):  # without and with ties
+        np.testing.assert_allclose(acquisition.rank_correlation(x, y), [stats.spearmanr(*pair).statistic for pair in zip(x, y)])
+    assert acquisition.rank_correlation(np.ones((1, 3)), b[:1, :3]) == 0
 
 
 def test_the_paired_interval_is_that_of_the_differences():

@@ -43,6 +43,8 @@ def test_command_prints_a_table_and_says_what_is_wrong(tmp_path, capsys, monkeyp
     assert "2 images occur twice, pixel for pixel; 2 of them in two splits." in printed and "validation" in printed
     assert duplicates.main([*command, "task.data_dir=nowhere"]) == 2
     assert capsys.readouterr().err.startswith("error: ")
+    assert duplicates.main([*command[:2], "--set", 'task={name: "sinusoid"}']) == 2
+    assert "duplicates are looked for among images. Received: task.name=sinusoid." in capsys.readouterr().err
 
 
 def test_omniglot_has_one_duplicate_as_it_comes():

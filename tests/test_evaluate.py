@@ -128,6 +128,8 @@ def test_a_classification_result_has_its_measures(tmp_path):
         (["--tasks", "many"], 'evaluation.tasks must be a valid integer. Received: evaluation.tasks="many".'),
         (["--set", "task.name=glyphs"], "the tasks need inputs and outputs of ((28, 28, 1), 5). Received: a model of ((1,), 1)."),
         (["--set", "evaluation.drawz=3"], "unknown key evaluation.drawz. Did you mean 'draws'?"),
+        (["--set", "evaluation.learn_noise_std=true"], "error: evaluation: "),
+        (["--out", "a.png"], "a test's --out must end in .json; a picture comes to lie beside it. Received: --out a.png."),
     ],
 )
 def test_what_is_wrong_is_one_line(run, capsys, options, message):
@@ -135,6 +137,16 @@ def test_what_is_wrong_is_one_line(run, capsys, options, message):
     error = capsys.readouterr().err
     assert message in error
     assert error.count("\n") == 1
+
+
+def test_a_test_that_diverges_is_no_result(run, tmp_path, capsys):
+    out, diverging = tmp_path / "a.json", ["evaluation.inner_optimizer=sgd", "evaluation.inner_lr=1e38"]
+    command = ["--run", str(run.path), "--out", str(out), "--set", *diverging, "evaluation.test_inner_steps=3"]
+    assert evaluate.main(command) == 3
+    assert "the predictions of 10 of 10 test tasks, first of task 0, are not finite: the inner steps diverge." in capsys.readouterr().err
+    assert not out.exists()
+    assert evaluate.main([*command[:-1], "evaluation.test_inner_steps=0", "evaluation.steps=[0, 3]"]) == 0
+    assert list(json.loads(out.read_text())["after_steps"]) == ["0"] and "after 3 inner steps: the predictions" in capsys.readouterr().out
 
 
 def test_a_run_without_a_model_is_one_line(tmp_path, capsys):

@@ -105,6 +105,21 @@ def test_what_was_trained_on_cannot_be_tested_as_standard(tmp_path, capsys):
     assert {p.name for p in folder.path.iterdir()} == names
 
 
+def test_the_classes_trained_on_are_those_of_the_runs_own_split(tmp_path, capsys):
+    class Shifted(Bars):
+        def __init__(self, split, batch, seed, *, shift_by: int = 0, **options):
+            super().__init__(split, batch, seed, **options)
+            first = shift_by + (6 if split == "test" else 0)
+            self.bank = bank([row % 12 for row in range(first, first + 6)])
+
+    TASKS["bars"] = Shifted
+    folder = run(tmp_path / "run")
+    assert evaluate.main(["--run", str(folder.path)]) == 0
+    for picture in ([], ["--reliability"]):  # the split of the test alone would be disjoint
+        assert evaluate.main(["--run", str(folder.path), *picture, "--set", "task.shift_by=4"]) == 2
+        assert "not trained on, but 4 are in both. Received: class 'row 0'." in capsys.readouterr().err
+
+
 @pytest.mark.parametrize(
     ("options", "message"),
     [

@@ -51,6 +51,8 @@ def test_a_folder_that_cannot_be_made_is_one_line(tmp_path):
     (tmp_path / "file").write_text("")
     with pytest.raises(UserError, match=r"file/run: cannot be written: Not a directory"):
         RunFolder(tmp_path / "file" / "run").begin(CONFIG)
+    with pytest.raises(UserError, match=r"file/a.txt: cannot be written: Not a directory"):
+        write_text(tmp_path / "file" / "a.txt", "")
 
 
 def test_each_start_is_described(tmp_path):

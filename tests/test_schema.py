@@ -4,10 +4,10 @@ from typing import Annotated
 
 import keras
 import pytest
-from pydantic import Field
+from pydantic import Field, create_model
 
 from stochlwta_tf.errors import ConfigurationError
-from stochlwta_tf.experiment.schema import options_of, section, validate
+from stochlwta_tf.experiment.schema import Section, options_of, section, validate
 
 
 class Base(keras.layers.Layer):
@@ -39,6 +39,13 @@ def test_a_function_names_the_class_that_takes_its_options():
 def test_an_option_without_annotation_is_a_mistake_of_the_programmer():
     with pytest.raises(TypeError, match="`x` of .* has no annotation"):
         options_of(lambda x: x, ())
+
+
+def test_an_unknown_key_within_a_list_of_sections_is_named():
+    inner = section("network", "make", make, ("shape", "network"))
+    outer = create_model("Outer", __base__=Section, rows=(Annotated[tuple[inner, ...], Field(min_length=1)], ...))
+    with pytest.raises(ConfigurationError, match=r"unknown key rows\.1\.rat\. Did you mean 'rate'\? Allowed: name, "):
+        validate(outer, {"rows": [{"name": "make"}, {"name": "make", "rat": 1}]}, "file")
 
 
 def test_lists_become_tuples_and_integers_floats():

@@ -145,6 +145,9 @@ def test_a_budget_of_minutes_is_measured_once_and_ends_in_the_configuration(tiny
     assert [call[1] for call in starts.calls if "--rate" in call] == ["stochlwta_tf.experiment.timing"] * 3  # not once a seed
     for seed in (0, 1):
         assert configuration.load(tmp_path / "runs" / f"base-seed{seed}" / "config.yaml").training.iterations == 600
+    starts.calls.clear()
+    suite.Runner(tmp_path / "runs", budgets.Budget.parse("9m"), starts, lambda _: None).run(tiny.part(seeds=[5]))
+    assert configuration.load(tmp_path / "runs" / "base-seed5" / "config.yaml").training.iterations == 600  # as long as its other seeds
 
 
 @pytest.mark.parametrize(

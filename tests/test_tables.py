@@ -122,6 +122,18 @@ def test_a_run_with_other_options_is_named_and_fills_no_cell(tmp_path):
     )
 
 
+def test_a_run_that_was_tested_otherwise_is_named_and_fills_no_cell(tmp_path):
+    own = cell("table5", GAUSSIAN, "omniglot_20w1s")
+    evaluation = {**own.load().resolved()["evaluation"], "draws": 16}
+    result_folders.write(tmp_path, own, 99.0, evaluation=evaluation, draws=16)
+    table = made(tmp_path, "table5")
+    assert entry(table, GAUSSIAN, "omniglot_20w1s").ours is None
+    assert table.notes == (
+        "omniglot_20w1s-seed0: not omniglot_20w1s as configs/omniglot_20w1s.yaml has it: evaluation.draws=4. "
+        "Received: evaluation.draws=16.",
+    )
+
+
 def test_the_longest_runs_count(tmp_path):
     own = cell("table5", GAUSSIAN, "omniglot_20w1s")
     result_folders.write(tmp_path, own, 40.0, iterations=100, folder="short")

@@ -40,18 +40,28 @@ SCORES = {"variance": variance, "entropy": entropy}
 
 
 def rank_correlation(scores, errors):
-    """Spearman's rank correlation over the queries of each task, 1 − 6 sum d² / (n (n² − 1)): `[tasks]`.
+    """Spearman's rank correlation over the queries of each task: `[tasks]`; 0 where all are alike.
 
     Args:
-        scores, errors: `[tasks, n]`, n > 1, without ties.
+        scores, errors: `[tasks, n]`.
 
     Example:
 
         rank_correlation(np.array([[1.0, 3.0, 2.0]]), np.array([[10.0, 30.0, 20.0]]))  # [1.0]
     """
-    n = scores.shape[-1]
-    difference = np.subtract(*(np.argsort(np.argsort(values, -1), -1) for values in (scores, errors)))
-    return 1 - 6 * np.sum(difference**2, -1) / (n * (n**2 - 1))
+    return np.array([_correlation(_ranks(a), _ranks(b)) for a, b in zip(scores, errors, strict=True)])
+
+
+def _ranks(values):
+    """Ranks of a row; equal values have the mean of theirs."""
+    _, inverse, counts = np.unique(values, return_inverse=True, return_counts=True)
+    return (np.cumsum(counts) - (counts - 1) / 2)[inverse]
+
+
+def _correlation(a, b):
+    a, b = a - a.mean(), b - b.mean()
+    scale = np.sqrt(np.sum(a**2) * np.sum(b**2))
+    return np.sum(a * b) / scale if scale else 0.0
 
 
 def is_bayesian(learner):

@@ -13,6 +13,7 @@ import tensorflow as tf
 from stochlwta_tf.errors import ConfigurationError
 from stochlwta_tf.experiment import acquisition, build, metrics
 from stochlwta_tf.experiment import config as configuration
+from stochlwta_tf.experiment.predictions import check_finite
 from stochlwta_tf.experiment.run_folder import replacing, write_json
 from stochlwta_tf.experiment.tested import described
 
@@ -171,6 +172,7 @@ def learn(learner, tasks, labelled, pool, queries, score, measure):
 def predicted(learner, tasks):
     """Draws, of the means alone where the noise is learned, and the predictive mean."""
     outputs = learner.predict_tasks(tasks)
+    check_finite(outputs.numpy())
     return np.asarray(learner.likelihood.split(outputs)[0]), learner.predictive(outputs).numpy()
 
 

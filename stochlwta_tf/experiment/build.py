@@ -95,15 +95,15 @@ def learner(config, distribution):
     with _named("learner"):
         made = LEARNERS[config.learner.name](network, likelihood=likelihood, **config.learner.options())
         made.compile(optimizer(config), steps_per_execution=config.training.steps_per_execution)
-    with _named("evaluation"):
-        for_test(made, config)
+    for_test(made, config)
     return made
 
 
 def for_test(learner, config):
     """The learner with the options that `evaluation` sets for the test; its weights are those of the given one at this moment."""
     overrides = config.evaluation.overrides()
-    return with_options(learner, **overrides) if overrides else learner
+    with _named("evaluation"):
+        return with_options(learner, **overrides) if overrides else learner
 
 
 def with_options(learner, **options):

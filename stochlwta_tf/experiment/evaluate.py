@@ -6,11 +6,12 @@ from pathlib import Path
 
 import numpy as np
 
+from stochlwta_tf.errors import ConfigurationError
 from stochlwta_tf.experiment import build, inner_steps, metrics, report_command, running_mean
 from stochlwta_tf.experiment.exit_status import exit_status, stoppable
 from stochlwta_tf.experiment.predictions import predict
 from stochlwta_tf.experiment.run_folder import RunFolder, replacing, write_json
-from stochlwta_tf.experiment.tested import configured, described
+from stochlwta_tf.experiment.tested import configured, described, trained_classes
 from stochlwta_tf.tasks.protocols import shared
 
 _SHOWN = 6  # tasks in the figure of predictions
@@ -51,12 +52,13 @@ def main(argv=None):
 
 
 def _main(arguments):
+    if arguments.out and Path(arguments.out).suffix != ".json":
+        raise ConfigurationError(f"a test's --out must end in .json; a picture comes to lie beside it. Received: --out {arguments.out}.")
     folder = RunFolder(arguments.run)
     run, config = configured(folder, arguments.set, arguments.tasks)
     with stoppable("stopped; what was tested before is kept."):
         build.runtime(config)
-        # The run's data may have moved (task.data_dir), or the test be on other data.
-        trained = build.class_names(build.tasks(config if config.task.name == run.task.name else run, "train"))
+        trained = trained_classes(run, config)
         if arguments.audit:
             from stochlwta_tf.experiment import audit
 

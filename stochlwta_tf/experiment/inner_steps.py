@@ -1,5 +1,6 @@
 """One test after several numbers of inner steps: `evaluation.steps`."""
 
+from stochlwta_tf.errors import NonFiniteError
 from stochlwta_tf.experiment import build
 
 
@@ -14,11 +15,15 @@ def after_steps(learner, counts, test):
         test: Function from a learner to its measures, `{name: (value, half of the 95 % interval, unit)}`.
 
     Returns:
-        `{str(steps): {name: {"value", "ci95", "unit"}}}`, keys as JSON has them.
+        `{str(steps): {name: {"value", "ci95", "unit"}}}`, keys as JSON has them. Numbers at which tasks diverge are left out and printed.
     """
     results = {}
     for steps in counts:
-        measures = test(build.with_options(learner, test_inner_steps=steps))
+        try:
+            measures = test(build.with_options(learner, test_inner_steps=steps))
+        except NonFiniteError as error:  # does not cost the other numbers
+            print(f"after {steps} inner steps: {error}")
+            continue
         results[str(steps)] = {name: dict(zip(("value", "ci95", "unit"), row)) for name, row in measures.items()}
     return results
 
@@ -30,7 +35,7 @@ def show(results, labels):
 
     table = Table()
     table.add_column("steps", justify="right")
-    for name, row in next(iter(results.values())).items():
+    for name, row in next(iter(results.values()), {}).items():
         table.add_column(f"{labels[name]}{', ' + row['unit'] if row['unit'] else ''}", justify="right")
     for steps, rows in results.items():
         table.add_row(steps, *(f"{row['value']:.4g} ± {row['ci95']:.2g}" for row in rows.values()))

@@ -9,13 +9,13 @@ from stochlwta_tf.errors import ConfigurationError, UserError
 from stochlwta_tf.experiment import build
 from stochlwta_tf.experiment.exit_status import stoppable
 from stochlwta_tf.experiment.run_folder import RunFolder, command, replacing, write_json
-from stochlwta_tf.experiment.tested import configured
+from stochlwta_tf.experiment.tested import configured, trained_classes
 
 _WINNERS_TASKS = 50
 _INTERVALS = 10  # of the input, in a regression
 
 
-def run(what, arguments):
+def report(what, arguments):
     """Makes the picture and the JSON file beside it.
 
     Args:
@@ -28,13 +28,13 @@ def run(what, arguments):
     if arguments.run is None:
         raise ConfigurationError(f"--{what} needs --run DIR, the run whose network is to be looked at.")
     folder = RunFolder(arguments.run)
-    _, config = configured(folder, arguments.set, arguments.tasks)
+    run, config = configured(folder, arguments.set, arguments.tasks)
     out = Path(arguments.out or folder.path / f"{what}.png")
     if out.suffix not in (".png", ".svg"):
         raise ConfigurationError(f"a picture's --out must end in .png or .svg. Received: --out {out}.")
     with stoppable("stopped; no picture was made."):
         build.runtime(config)
-        distribution = build.tasks(config, "test")
+        distribution = build.under_protocol(config, config.protocol, trained_classes(run, config))[1]
         learner = build.for_test(build.saved_learner(folder.model, distribution), config)
         result = {"reliability": _reliability, "winners": _winners}[what](learner, distribution, config, arguments.tasks is None)
         result = {"name": config.name, "protocol": config.protocol, "seed": config.seed, "iterations": config.training.iterations, **result}

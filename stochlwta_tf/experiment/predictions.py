@@ -5,6 +5,8 @@ from typing import NamedTuple
 
 import numpy as np
 
+from stochlwta_tf.errors import NonFiniteError
+
 
 class Predictions(NamedTuple):
     """What was predicted of test tasks, as arrays whose first axis is the task.
@@ -34,6 +36,9 @@ def predict(learner, distribution, tasks):
 
     Returns:
         `Predictions`.
+
+    Raises:
+        NonFiniteError: The adaptation to some tasks diverged.
     """
     batches, seconds = [], []
     for index in range(-(-tasks // distribution.batch)):
@@ -43,7 +48,18 @@ def predict(learner, distribution, tasks):
         seconds.append(time.perf_counter() - start)
         batches.append((batch.query_y.numpy(), draws, learner.predictive(draws).numpy()))
     query_y, outputs, mean = (np.concatenate(column)[:tasks] for column in zip(*batches, strict=True))
+    check_finite(outputs)
     draws, noise_std = learner.likelihood.split(outputs)
     if np.ndim(noise_std):
         noise_std = np.asarray(noise_std)[:, :, :1]  # the same for every query
     return Predictions(query_y, np.asarray(draws), mean, np.array(seconds), noise_std)
+
+
+def check_finite(outputs):
+    """Raises a NonFiniteError unless all outputs `[tasks, …]` are numbers: the class of NaN would be 0, and right now and then."""
+    diverged = np.flatnonzero(~np.isfinite(outputs).reshape(len(outputs), -1).all(1))
+    if len(diverged):
+        raise NonFiniteError(
+            f"the predictions of {len(diverged)} of {len(outputs)} test tasks, first of task {diverged[0]}, are not finite: the inner "
+            "steps diverge. evaluation.inner_clip_norm bounds them."
+        )

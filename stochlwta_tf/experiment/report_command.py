@@ -39,7 +39,7 @@ def run(arguments):
     if wanted[0] in ("reliability", "winners"):
         from stochlwta_tf.experiment import network_report
 
-        network_report.run(wanted[0], arguments)
+        network_report.report(wanted[0], arguments)
         return
     if arguments.run:
         raise ConfigurationError(f"--{wanted[0]} takes many runs: --runs DIR instead of --run. Received: --run {arguments.run}.")

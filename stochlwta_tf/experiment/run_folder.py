@@ -103,7 +103,8 @@ def replacing(path):
             yield part
             os.replace(part, path)
     finally:
-        part.unlink(missing_ok=True)
+        with contextlib.suppress(OSError):  # where nothing can be written nothing can be removed either
+            part.unlink()
 
 
 def write_text(path, text):

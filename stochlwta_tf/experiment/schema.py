@@ -8,7 +8,7 @@ import difflib
 import inspect
 import json
 import re
-from typing import Literal, get_type_hints
+from typing import Literal, get_args, get_type_hints
 
 import pydantic
 
@@ -94,7 +94,7 @@ def _one_line(error, model):
     if error["type"] == "extra_forbidden":
         *parents, last = path
         for part in parents:
-            model = model.model_fields[part].annotation
+            model = model if part.isdigit() else _section_in(model.model_fields[part].annotation)
         return unknown("key", key, last, model.model_fields)
     if error["type"] == "missing":
         return f"{key} is missing."
@@ -102,6 +102,13 @@ def _one_line(error, model):
         return message
     received = json.dumps(value) if isinstance(value, (str, bool, int, float, type(None))) else str(value)
     return f"{key} {re.sub(r'^(Input|String|Tuple|Value) should', 'must', message)}. Received: {key}={received[:80]}."
+
+
+def _section_in(annotation):
+    """The first section class in an annotation, such as `Row` in `tuple[Row, ...]`."""
+    if isinstance(annotation, type) and not get_args(annotation):
+        return annotation if issubclass(annotation, pydantic.BaseModel) else None
+    return next((found for part in get_args(annotation) if (found := _section_in(part))), None)
 
 
 def unknown(what, key, name, known):

@@ -157,8 +157,8 @@ class Runner:
         if self._budget is None:
             return []
         if self._budget.iterations is None:
-            for seed in run.cell.suite.seeds:  # whose speed was measured before
-                if has := self._config_in(self._folder(config, seed), config):
+            for folder in sorted(self._out.glob(f"{config.name}-seed*")):  # whose speed was measured before
+                if has := self._config_in(folder, config):
                     return [f"training.{key}={getattr(has.training, key)}" for key in ("iterations", "log_every", "validate_every")]
             timing = ["-m", "stochlwta_tf.experiment.timing", "--rate", "--config", run.cell.config, *_set(*run.cell.assignments)]
             seconds = json.loads(self._call(timing, run.cell.config).splitlines()[-1])["seconds_per_iteration"]

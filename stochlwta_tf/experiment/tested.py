@@ -1,6 +1,7 @@
 """The test of a trained run: what may be set otherwise in it, and what a result says of it beside the numbers."""
 
 from stochlwta_tf.errors import ConfigurationError
+from stochlwta_tf.experiment import build
 from stochlwta_tf.experiment import config as configuration
 from stochlwta_tf.experiment.run_folder import command, device_name
 
@@ -28,6 +29,19 @@ def configured(folder, assignments, tasks=None):
     if config.protocol != run.protocol:
         raise ConfigurationError(f"use --protocol to test under another protocol. Received: --set task.protocol={config.protocol}.")
     return run, config
+
+
+def trained_classes(run, config):
+    """Names of the classes that a run was trained on.
+
+    Args:
+        run: The run's own `Configuration`, whose splits count, whatever a test has set otherwise.
+        config: The test's, which says where the data lies now.
+    """
+    values = run.resolved()
+    if run.task.name == config.task.name and "data_dir" in values["task"]:
+        values["task"]["data_dir"] = config.resolved()["task"]["data_dir"]
+    return build.class_names(build.tasks(configuration.from_dict(values, where="the run"), "train"))
 
 
 def described(config, learner):

@@ -3,7 +3,7 @@
 import argparse
 import sys
 
-from stochlwta_tf.errors import NonFiniteError
+from stochlwta_tf.errors import ConfigurationError, NonFiniteError
 from stochlwta_tf.experiment import build
 from stochlwta_tf.experiment import config as configuration
 from stochlwta_tf.experiment.exit_status import exit_status, stoppable
@@ -63,6 +63,8 @@ def train(config, folder):
     build.runtime(config)
     splits = {split: build.tasks(config, split) for split in ("train", "validation", "test")}
     learner = build.learner(config, splits["train"])
+    if learner.train_score == "query" and not splits["train"].dataset().element_spec["query_x"].shape[1]:
+        raise ConfigurationError(f"the meta-loss of learner.name={config.learner.name} needs task.train_queries of 1 or more. Received: 0.")
     folder.begin(config)
     fit(config, folder, learner, splits)
     with replacing(folder.model) as part:

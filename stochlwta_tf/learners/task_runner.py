@@ -49,7 +49,7 @@ class TaskRunner:
             runner: `"vectorized"`, `"loop"`, or `"auto"`: a loop if and only if the network has convolutions.
             parallel_tasks: As for the class; by default the number of cores, or 1 on a GPU.
         """
-        on_cpu = not tf.config.list_physical_devices("GPU")
+        on_cpu = not tf.config.get_visible_devices("GPU")
         convolutional = has_convolution(network)
         vectorized = not convolutional if runner == "auto" else runner == "vectorized"
         if parallel_tasks is None:

@@ -135,8 +135,8 @@ class Matcher:
         for result, run, run_test in self._results:
             if run == trained and run_test == tested:
                 found.append(result)
-            elif result.config.name == config.name and run != trained:
-                key, old, new = configuration.difference(trained, run)
+            elif result.config.name == config.name and (run != trained or result.file == "evaluation.json" and not cell.row.test):
+                key, old, new = configuration.difference(*((trained, run) if run != trained else (tested, run_test)))
                 self._note(f"{result.folder}: not {config.name} as {cell.config} has it: {key}={old}. Received: {key}={new}.")
         return found
 

@@ -11,6 +11,8 @@ from typing import NamedTuple
 from rich.console import Console
 from rich.table import Table
 
+from stochlwta_tf.errors import ConfigurationError
+
 
 class Place(NamedTuple):
     """Where an image is: split, class and number within the class."""
@@ -64,7 +66,10 @@ def main(argv=None):
 
     def report():
         loaded = config.load(arguments.config, arguments.set)
-        banks = {split: build.tasks(loaded, split).bank for split in ("train", "validation", "test")}
+        splits = {split: build.tasks(loaded, split) for split in ("train", "validation", "test")}
+        if splits["train"].kind != "classification":
+            raise ConfigurationError(f"duplicates are looked for among images. Received: task.name={loaded.task.name}.")
+        banks = {split: tasks.bank for split, tasks in splits.items()}
         table = Table("split", "class", "image", "split", "class", "image")
         found = duplicates(banks)
         for pair in found:

@@ -80,7 +80,8 @@ class ImageTasks(TaskDistribution):
         elif self.rules.queries is not None:
             queries = self.rules.queries
         at_least(1, way=way, shot=shot)
-        at_least(0, queries=queries, shift=shift)
+        at_least(0 if split == "train" else 1, queries=queries)
+        at_least(0, shift=shift)
         if split not in banks:
             raise DataError(f"{type(self).__name__} has no {split} classes, only: {', '.join(banks)}.")
         if protocol == "standard" and "train" in banks and "test" in banks:
