@@ -82,6 +82,13 @@ def test_five_times_the_parameters():
     assert networks.trainable_parameters(PLATIPUS(network)) == 5 * networks.trainable_parameters(network)
 
 
+def test_every_initial_variance_is_drawn_on_its_own():
+    learner = PLATIPUS(networks.mlp((1,), 1, units=(30, 30, 30)))
+    drawn = [v.numpy().ravel() for v in (*learner.log_sigma2, *learner.log_vq) if v.shape == (30, 30)]
+    assert len(drawn) == 4 and np.abs(np.corrcoef(drawn) - np.eye(4)).max() < 0.2
+    np.testing.assert_allclose([np.mean(drawn), np.std(drawn)], [-8, 0.2], rtol=0.05)
+
+
 def test_the_smallest_std_keeps_the_kl_finite():
     learner = PLATIPUS(networks.mlp((1,), 1, units=(3,)), likelihood="gaussian", inner_steps=2)
     for v in learner.log_sigma2 + learner.log_vq:

@@ -24,7 +24,9 @@ class MetaGradientLearner(MetaLearner):
 
     def add_group(self, name, initializer):
         """New trainable variables of the network's weights' shapes, in their order."""
-        return [self.add_weight(shape=v.shape, initializer=initializer, name=f"{name}_{v.name}") for v in self.network.trainable_variables]
+        # A clone for each: an initializer gives the same numbers for the same shape again.
+        own = self.network.trainable_variables
+        return [self.add_weight(shape=v.shape, initializer=initializer.clone(), name=f"{name}_{v.name}") for v in own]
 
     def values_of(self, psi, *groups):
         """The values in psi of lists of variables, such as `network.trainable_variables`: a list for each."""
