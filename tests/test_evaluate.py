@@ -7,9 +7,10 @@ import numpy as np
 import pytest
 
 import stochlwta_tf  # noqa: F401  registers the learners
+from stochlwta_tf.errors import NonFiniteError
 from stochlwta_tf.experiment import build, evaluate
 from stochlwta_tf.experiment import config as configuration
-from stochlwta_tf.experiment.predictions import predict
+from stochlwta_tf.experiment.predictions import check_finite, predict
 from stochlwta_tf.experiment.run_folder import RunFolder
 
 REGRESSION = {
@@ -137,6 +138,11 @@ def test_what_is_wrong_is_one_line(run, capsys, options, message):
     error = capsys.readouterr().err
     assert message in error
     assert error.count("\n") == 1
+
+
+def test_predictions_whose_error_overflows_are_not_finite():
+    with pytest.raises(NonFiniteError, match="the predictions of 1 of 3 test tasks, first of task 2, are not finite"):
+        check_finite(np.array([[1.0, 2.0], [-1e18, 0.0], [0.0, 1e20]], "float32"))
 
 
 def test_a_test_that_diverges_is_no_result(run, tmp_path, capsys):

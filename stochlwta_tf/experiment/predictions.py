@@ -56,8 +56,9 @@ def predict(learner, distribution, tasks):
 
 
 def check_finite(outputs):
-    """Raises a NonFiniteError unless all outputs `[tasks, …]` are numbers: the class of NaN would be 0, and right now and then."""
-    diverged = np.flatnonzero(~np.isfinite(outputs).reshape(len(outputs), -1).all(1))
+    """Raises NonFiniteError unless outputs `[tasks, …]` and their squares are finite; of NaN the class would be 0, and right now and then."""
+    with np.errstate(over="ignore"):
+        diverged = np.flatnonzero(~np.isfinite(np.square(outputs)).reshape(len(outputs), -1).all(1))
     if len(diverged):
         raise NonFiniteError(
             f"the predictions of {len(diverged)} of {len(outputs)} test tasks, first of task {diverged[0]}, are not finite: the inner "
