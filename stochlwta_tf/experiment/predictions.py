@@ -56,7 +56,7 @@ def predict(learner, distribution, tasks):
 
 
 def check_finite(outputs):
-    """Raises NonFiniteError unless outputs `[tasks, …]` and their squares are finite; the class of NaN would be 0, at times the right one."""
+    """Raises NonFiniteError unless outputs `[tasks, …]` and their squares are finite: NaN would count as class 0, and at times as right."""
     with np.errstate(over="ignore"):
         diverged = np.flatnonzero(~np.isfinite(np.square(outputs)).reshape(len(outputs), -1).all(1))
     if len(diverged):
