@@ -164,7 +164,8 @@ def test_a_measure_after_a_number_of_inner_steps(tmp_path):
     table = made(tmp_path, "regression")
     assert (entry(table, "MAML", "default, own").ours, entry(table, "MAML", "default, 10").ours) == (0.3, 0.1)
     untested = entry(table, "MAML", "default, 5")
-    assert untested.ours is None and untested.fill_by.startswith("python train.py --config configs/sinusoid_default_maml.yaml")
+    assert untested.ours is None and untested.lacking == ("sinusoid_default_maml-seed0",)
+    assert "or did not measure it:\n\n- MAML, default, 0: sinusoid_default_maml-seed0\n" in render.markdown(table)
 
 
 def test_csv_has_a_line_for_each_cell_and_the_literature(runs):

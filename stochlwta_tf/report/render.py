@@ -141,6 +141,9 @@ def _missing(entries):
             commands.setdefault(entry.fill_by, []).append(f"{entry.label}, {entry.column}")
     lines = [f"- {'; '.join(cells)}: `{command}`" for command, cells in commands.items()]
     blocks = ["Missing, with the command that fills each:\n\n" + "\n".join(lines)] if lines else []
+    lacking = [f"- {entry.label}, {entry.column}: {', '.join(entry.lacking)}" for entry in entries if entry.lacking]
+    if lacking:
+        blocks.append("Missing, because a test of these runs diverged there or did not measure it:\n\n" + "\n".join(lacking))
     unknown = list(dict.fromkeys(entry.unknown for entry in entries if entry.unknown))
     if unknown:
         blocks.append(f"Missing, without a configuration in this version: {', '.join(f'`{name}`' for name in unknown)}.")

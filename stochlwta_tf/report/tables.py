@@ -24,6 +24,7 @@ class Entry(NamedTuple):
         paper, paper_std: As printed.
         made_by: The command that made our number.
         fill_by: For a missing cell the command that fills it.
+        lacking: For a missing cell whose runs are there, the folders of those without the measure.
         unknown: For a cell without a configuration in this version, the configuration's name.
     """
 
@@ -45,6 +46,7 @@ class Entry(NamedTuple):
     paper_std: float | None = None
     made_by: str | None = None
     fill_by: str | None = None
+    lacking: tuple = ()
     unknown: str | None = None
 
     @property
@@ -106,6 +108,8 @@ def _entry(matcher, cell, group):
         return _with_runs(entry, matched)._replace(ours=matched.iterations)
     if matched and all(result.evaluation.measure(cell.measure) for result in matched.results):
         return _measured(entry, matched)
+    if matched and cell.column.run:
+        return entry._replace(lacking=tuple(r.folder for r in matched.results if not r.evaluation.measure(cell.measure)))
     return entry._replace(fill_by=timing_command(cell.suite) if cell.measure in _TIMES or not cell.column.run else run_command(cell, group))
 
 
