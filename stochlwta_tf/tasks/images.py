@@ -61,7 +61,7 @@ class ImageTasks(TaskDistribution):
         *,
         way: Annotated[int, Field(ge=1)] = 5,
         shot: Annotated[int, Field(ge=1)] = 1,
-        queries: Annotated[int, Field(ge=0)] = 15,
+        queries: Annotated[int, Field(ge=1)] = 15,
         train_shot: Annotated[int, Field(ge=1)] | None = None,
         train_queries: Annotated[int, Field(ge=0)] | None = None,
         rotations: bool = False,
@@ -80,8 +80,7 @@ class ImageTasks(TaskDistribution):
         elif self.rules.queries is not None:
             queries = self.rules.queries
         at_least(1, way=way, shot=shot)
-        at_least(0 if split == "train" else 1, queries=queries)
-        at_least(0, shift=shift)
+        at_least(0, queries=queries, shift=shift)
         if split not in banks:
             raise DataError(f"{type(self).__name__} has no {split} classes, only: {', '.join(banks)}.")
         if protocol == "standard" and "train" in banks and "test" in banks:
