@@ -101,7 +101,7 @@ def candidates(config):
 def run(learner, distribution, labelled, pool, strategy, config):
     """One strategy on the first tasks of a distribution: the measure after each query, `[tasks, queries + 1]`."""
     parts = []
-    for index in range(batches(distribution, config)):
+    for index in distribution.batches(config.evaluation.tasks):
         # The same numbers for every learner and strategy that uses them.
         noise = np.random.default_rng([config.evaluation.seed, index]).random((distribution.batch, len(pool)))
         score = noise_score(noise) if strategy == "random" else model_score(learner, acquisition.SCORES[strategy])
@@ -118,7 +118,7 @@ def informed(learner, distribution, labelled, name, chosen, config):
         the first labels, its mean over tasks and half of the 95 % interval.
     """
     values = []
-    for index in range(batches(distribution, config)):
+    for index in distribution.batches(config.evaluation.tasks):
         tasks = distribution.sample(index)
         draws, mean = predicted(learner, with_support(tasks, np.tile(labelled, (len(tasks.key), 1))))
         y = tasks.query_y.numpy()
@@ -129,10 +129,6 @@ def informed(learner, distribution, labelled, name, chosen, config):
         f"{name} - random": intervals(chosen[name] - chosen["random"]),
         "rank_correlation": {"of": f"{name} and error over the queries, {len(labelled)} labelled", "value": value, "ci95": ci95},
     }
-
-
-def batches(distribution, config):
-    return -(-config.evaluation.tasks // distribution.batch)
 
 
 def with_support(tasks, places):

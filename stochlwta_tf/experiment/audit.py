@@ -62,7 +62,7 @@ def audit(config, folder, trained, out=None):
     @functools.cache
     def predicted(drawing, queries):
         tasks = drawn_by(drawing, distributions).variant(queries=queries)
-        batches = range(-(-config.evaluation.tasks // tasks.batch))
+        batches = tasks.batches(config.evaluation.tasks)
         leaks = np.concatenate([leak(tasks.sample(index), tasks.way) for index in batches])[: config.evaluation.tasks]
         return predict(learner, tasks, config.evaluation.tasks), leaks
 

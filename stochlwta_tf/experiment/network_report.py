@@ -1,6 +1,5 @@
 """Pictures of a trained run's network: `evaluate.py --run DIR --reliability`, `evaluate.py --run DIR --winners`."""
 
-import math
 from pathlib import Path
 
 import numpy as np
@@ -67,7 +66,7 @@ def _winners(learner, distribution, config, default):
     layers = winners.layers_of(learner.network)
     number = min(_WINNERS_TASKS, config.evaluation.tasks) if default else config.evaluation.tasks
     found, labels = {layer.name: [] for layer in layers}, []
-    for index in range(math.ceil(number / distribution.batch)):
+    for index in distribution.batches(number):
         batch = distribution.sample(index)
         for name, won in winners.wins(learner, batch).items():
             found[name].append(won)

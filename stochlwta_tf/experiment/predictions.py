@@ -41,7 +41,7 @@ def predict(learner, distribution, tasks):
         NonFiniteError: The adaptation to some tasks diverged.
     """
     batches, seconds = [], []
-    for index in range(-(-tasks // distribution.batch)):
+    for index in distribution.batches(tasks):
         batch = distribution.sample(index)
         start = time.perf_counter()
         draws = learner.predict_tasks(batch).numpy()  # the copy waits for the device

@@ -72,6 +72,10 @@ class TaskDistribution:
             stream = random.fold_in(random.key_from_seed(self.seed), SPLITS.index(self.split))
         return self.sample_batch(random.fold_in(stream, index, tag=tf.bitwise.right_shift(index, tf.constant(32, tf.uint64))))
 
+    def batches(self, tasks):
+        """The numbers of the batches that hold the first `tasks` tasks, a range."""
+        return range(-(-tasks // self.batch))
+
     def dataset(self, start=0, stop=None):
         """Batches `start`, `start + 1`, … as a `tf.data.Dataset` of dicts with the fields of `Task`, ready for `learner.fit`.
 
