@@ -32,6 +32,7 @@ setup(
         "matplotlib>=3.9",
         "pillow>=11",
         "rich>=13",
+        "filelock>=3.12",
     ],
     extras_require={
         "cuda": ["tensorflow[and-cuda]>=2.18"],

@@ -38,6 +38,9 @@ def test_what_cannot_be_used_is_named_and_left_out(tmp_path):
     (bad["no-config"] / "config.yaml").unlink()
     (bad["going-on"] / "evaluation.json").unlink()
     (bad["old"] / "config.yaml").write_text((bad["old"] / "config.yaml").read_text().replace("competitors", "rivals"))
+    for name, text in (("unfilled", "{{name}}: 1\n"), ("listed", "task: {name: [omniglot]}\n")):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "config.yaml").write_text(text)
     (tmp_path / "timing.json").write_text("{}")
     (tmp_path / "elsewhere").mkdir()
     (tmp_path / "elsewhere" / "notes.txt").write_text("not a run")
@@ -49,6 +52,8 @@ def test_what_cannot_be_used_is_named_and_left_out(tmp_path):
         "no-config",
         "going-on",
         "old",
+        "unfilled",
+        "listed",
         "timing.json",
     }
     assert said["cut/evaluation.json"].startswith("corrupted: not JSON")
@@ -58,6 +63,23 @@ def test_what_cannot_be_used_is_named_and_left_out(tmp_path):
     assert said["no-config"] == "foreign: evaluation.json without a config.yaml."
     assert said["going-on"] == "partial: not tested yet (no evaluation.json)."
     assert said["old"].startswith("foreign or corrupted: config.yaml: unknown key network.rivals.")
+
+
+def test_a_stray_file_hides_no_run(tmp_path):
+    result_folders.write(tmp_path, OWN, 50.0, folder="runs/good")
+    (tmp_path / "evaluation-mine.json").write_text("{}")
+    (tmp_path / "runs" / "config.yaml").write_text("mine: 1\n")
+    collected = collect.collect(tmp_path)
+    assert [result.folder for result in collected.results] == ["runs/good"]
+    assert [problem.split(":")[0] for problem in collected.problems] == [".", "runs"]
+
+
+def test_a_result_of_before_an_option_was_added_has_its_default(tmp_path):
+    path = result_folders.write(tmp_path, OWN, 50.0) / "evaluation.json"
+    task = json.loads(path.read_text())["task"]
+    rewrite(path, task={key: value for key, value in task.items() if key not in ("data_dir", "queries")})
+    result = collect.collect(tmp_path).results[0]
+    assert result.tested.task.queries == 15
 
 
 def test_the_command_line_names_them_on_standard_error(tmp_path, capsys):

@@ -5,6 +5,7 @@ import pytest
 from stochlwta_tf.report.paper import METHODS, reported, results
 
 OWN = {"name": "dense_lwta", "activation": "stochastic_lwta", "weights": "gaussian", "competitors": 2}
+CONV4 = {"name": "conv4", "activation": "relu", "weights": "point", "filters": 64}
 
 
 @pytest.mark.parametrize(
@@ -14,7 +15,7 @@ OWN = {"name": "dense_lwta", "activation": "stochastic_lwta", "weights": "gaussi
         ("mse", {"name": "sinusoid", "setting": "challenging"}, OWN, "stochlwta", 1.98),
         ("accuracy", {"name": "omniglot", "way": 20, "shot": 1}, OWN, "stochlwta", 97.79),
         ("accuracy", {"name": "omniglot", "way": 20, "shot": 5}, OWN, "stochlwta", 98.97),
-        ("accuracy", {"name": "omniglot", "way": 20, "shot": 1}, {"name": "conv4"}, "reptile", 87.98),
+        ("accuracy", {"name": "omniglot", "way": 20, "shot": 1}, CONV4, "reptile", 87.98),
     ],
 )
 def test_reported_numbers(measure, task, network, learner, value):
@@ -32,6 +33,11 @@ def test_reported_numbers(measure, task, network, learner, value):
 )
 def test_no_number_is_shown_for_what_the_paper_did_not_do(measure, task, network):
     assert reported(measure, task, network, {"name": "stochlwta"}) is None
+
+
+@pytest.mark.parametrize("change", [{"filters": 43}, {"activation": "deterministic_lwta"}, {"name": "mlp"}])
+def test_another_network_of_a_baseline_is_not_that_of_table_1(change):
+    assert reported("accuracy", {"name": "omniglot", "way": 20, "shot": 1}, {**CONV4, **change}, {"name": "maml"}) is None
 
 
 def test_every_method_of_table_1_has_its_columns():

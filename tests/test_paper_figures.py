@@ -52,19 +52,44 @@ def test_active_learning_is_drawn_by_its_queries_beside_random_choice(tmp_path, 
         path = result_folders.write(tmp_path, cell("figure4c", row, "glyphs_5w1s"), 50.0, seed=seed, statistics="support")
         (path / "active-figure4c.json").write_text(text)
 
-    def active(**strategies):
-        return json.dumps({"labelled": [5, 6], "strategies": {name: {"value": v, "ci95": [1.0, 1.0]} for name, v in strategies.items()}})
+    def active(row, seed=0, **strategies):
+        config = cell("figure4c", row, "glyphs_5w1s").load()
+        of = {"name": config.name, "seed": seed, "iterations": config.training.iterations, "protocol": "standard", "labelled": [5, 6]}
+        return json.dumps({**of, "strategies": {name: {"value": v, "ci95": [1.0, 1.0]} for name, v in strategies.items()}})
 
-    written("StochLWTA-ML", active(entropy=[50.0, 60.0], random=[50.0, 54.0]))
-    written("StochLWTA-ML", active(entropy=[52.0, 64.0], random=[52.0, 56.0]), seed=1)
-    written("MAML", active(random=[40.0, 44.0]))
+    written("StochLWTA-ML", active("StochLWTA-ML", entropy=[50.0, 60.0], random=[50.0, 54.0]))
+    written("StochLWTA-ML", active("StochLWTA-ML", seed=1, entropy=[52.0, 64.0], random=[52.0, 56.0]), seed=1)
+    written("MAML", active("MAML", random=[40.0, 44.0]))
     written("Reptile", "{")
+    written("ABML", active("BMAML", random=[40.0, 44.0]))
+    written("PLATIPUS", active("PLATIPUS", entropy=[40.0, 44.0]))
     lines = paper_figures.FIGURES["4c"](collect.collect(tmp_path), tmp_path / "a.png", "png")
     own, maml, _, reptile = drawn[0]["lines"][:4]
     assert (list(own["x"]), list(own["y"]), list(own["dashed"]), own["printed"]) == ([0, 1], [51.0, 62.0], [51.0, 55.0], 66.85)
     assert list(maml["y"]) == [40.0, 44.0] and "dashed" not in maml and "x" not in reptile
     assert any(line.startswith("missing: Reptile, glyphs_5w1s: no test of active learning: python train.py") for line in lines)
-    assert "glyphs_5w1s_reptile-seed0/active-figure4c.json: corrupted: not JSON" in capsys.readouterr().err
+    assert not any("x" in line for line in drawn[0]["lines"][4:])
+    said = capsys.readouterr().err
+    assert "glyphs_5w1s_reptile-seed0/active-figure4c.json: corrupted: not JSON" in said
+    assert "glyphs_5w1s_abml-seed0/active-figure4c.json: foreign: it is of glyphs_5w1s_bmaml" in said
+    assert "glyphs_5w1s_platipus-seed0/active-figure4c.json: corrupted" in said
+
+
+def test_a_curve_is_drawn_under_the_protocol_that_it_was_validated_under(tmp_path, drawn):
+    own = cell("figure2", "StochLWTA-ML", "omniglot_20w1s")
+    for protocol in ("standard", "original_code"):
+        path = result_folders.write(tmp_path, own, 70.0, trained="standard", protocol=protocol)
+    (path / "metrics.csv").write_text("iteration,seconds,val_accuracy\n1000,1.0,0.5\n")
+    paper_figures.FIGURES["2"](collect.collect(tmp_path), tmp_path / "a.png", "png")
+    assert [panel["title"] for panel in drawn] == ["omniglot_20w1s\nprotocol standard, no batch normalisation"]
+
+
+@pytest.mark.parametrize("text", [b"\xff\xfe", b"seconds,val_accuracy\n1.0,0.5\n", b"iteration,val_accuracy\n1000,half\n"])
+def test_corrupted_metrics_are_a_missing_curve(tmp_path, drawn, text):
+    path = result_folders.write(tmp_path, cell("figure2", "StochLWTA-ML", "omniglot_20w1s"), 70.0)
+    (path / "metrics.csv").write_bytes(text)
+    lines = paper_figures.FIGURES["2"](collect.collect(tmp_path), tmp_path / "a.png", "png")
+    assert any(line.startswith("missing: StochLWTA-ML, omniglot_20w1s: no val_accuracy in metrics.csv") for line in lines)
 
 
 def test_points_have_their_intervals_and_the_papers_beside_them(tmp_path, drawn):

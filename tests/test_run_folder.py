@@ -2,6 +2,8 @@
 
 import errno
 import json
+import subprocess
+import sys
 
 import pytest
 import tensorflow as tf
@@ -53,6 +55,20 @@ def test_a_folder_that_cannot_be_made_is_one_line(tmp_path):
         RunFolder(tmp_path / "file" / "run").begin(CONFIG)
     with pytest.raises(UserError, match=r"file/a.txt: cannot be written: Not a directory"):
         write_text(tmp_path / "file" / "a.txt", "")
+
+
+def test_two_processes_do_not_train_in_one_folder(tmp_path):
+    folder = RunFolder(tmp_path / "run")
+    again = f"from stochlwta_tf.experiment import train; raise SystemExit(train.main(['--resume', '--out', {str(folder.path)!r}]))"
+    folder.begin(CONFIG)
+    with folder.alone():
+        process = subprocess.run([sys.executable, "-c", again], capture_output=True, text=True)
+    assert process.returncode == 2
+    assert process.stderr.splitlines()[-1].startswith(f"error: {folder.path}: another process trains here;")
+    with folder.alone():  # let go of after the block
+        pass
+    with pytest.raises(UserError, match=r"cannot be written: Not a directory"), RunFolder(folder.config / "run").alone():
+        pass
 
 
 def test_each_start_is_described(tmp_path):

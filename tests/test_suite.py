@@ -60,7 +60,7 @@ class Starts:
             return 0, 'a line\n{"seconds_per_iteration": 0.1, "compile_seconds": 1.0}\n', ""
         options = dict(zip(arguments, arguments[1:]))
         if arguments[0] == "evaluate.py":
-            open(options["--out"], "w").close()
+            finish(suite_file.Path(options["--run"]), suite_file.Path(options["--out"]).name)
             return 0, "", ""
         folder = suite_file.Path(options["--out"])
         if "--resume" not in arguments:
@@ -71,13 +71,15 @@ class Starts:
         return 0, "", ""
 
 
-def finish(folder):
+def finish(folder, name="evaluation.json"):
     config = configuration.load(folder / "config.yaml")
     resolved = config.resolved()
     (folder / "model.keras").touch()
-    (folder / "evaluation.json").write_text(
+    curve = {"value": [1.0, 1.0, 1.0, 1.0]}
+    (folder / name).write_text(
         json.dumps(
             {
+                "labelled": [5, 6, 7, 8], "strategies": {"variance": curve, "random": curve},
                 "name": config.name, "measures": {"mse": {"value": 1.0, "ci95": 0.1, "unit": ""}}, "tasks": 4, "protocol": "standard",
                 "batch_statistics": None, "iterations": config.training.iterations, "seed": config.seed, "task": resolved["task"],
                 "learner": resolved["learner"], "evaluation": resolved["evaluation"], "inner_steps": 1, "draws": 1,
@@ -110,12 +112,16 @@ def test_what_is_finished_is_passed_by_and_what_was_stopped_goes_on(tiny, tmp_pa
     suite.Runner(runs, start=Starts(fails=["explodes"]), log=lambda _: None).run(tiny)
     (runs / "b-seed0" / "evaluation.json").unlink()
     (runs / "base-seed1" / "evaluation.json").write_text("{")
+    (runs / "b-seed1" / "evaluation-draws2.json").write_text("{")
     starts, lines = Starts(fails=["explodes"]), []
     suite.Runner(runs, start=starts, log=lines.append).run(tiny)
     assert [call for call in starts.calls if "--resume" in call] == [
         ["train.py", "--resume", "--out", str(runs / name)] for name in ("base-seed1", "b-seed0")
     ]
-    assert len(starts.calls) == 4  # and the two that fail
+    assert [options for program, *options in starts.calls if program == "evaluate.py"] == [
+        ["--run", str(runs / "b-seed1"), "--set", "evaluation.draws=2", "--out", str(runs / "b-seed1" / "evaluation-draws2.json")]
+    ]
+    assert len(starts.calls) == 5  # and the two that fail
     assert "[1/6] base-seed0: finished before, training.iterations=200" in lines
 
 
@@ -136,7 +142,19 @@ def test_a_folder_with_another_run_is_left_alone(tiny, tmp_path):
     folder.mkdir(parents=True)
     (folder / "config.yaml").write_text(configuration.from_dict({**BASE, "network": {"name": "mlp", "units": [5]}}).to_yaml())
     failures = suite.Runner(tmp_path / "runs", start=Starts(), log=lambda _: None).run(tiny)
-    assert failures == [f"{folder} holds another run than the suite's network.units=[4]. Received: [5]"]
+    assert failures == [f"{folder} is not the suite's, which has network.units=[4]. Received: [5]"]
+
+
+def test_a_run_that_was_tested_otherwise_is_no_finished_one(tiny, tmp_path):
+    runs, own = tmp_path / "runs", tiny.part(seeds=[0]).model_copy(update={"rows": tiny.rows[:1]})
+    suite.Runner(runs, start=Starts(), log=print).run(own)
+    path = runs / "base-seed0" / "evaluation.json"
+    result = json.loads(path.read_text())
+    path.write_text(json.dumps({**result, "evaluation": {**result["evaluation"], "inner_steps": 7}}))
+    starts = Starts()
+    failures = suite.Runner(runs, start=starts, log=print).run(own)
+    assert failures == [f"{path} is not the suite's, which has evaluation.inner_steps=1. Received: 7"]
+    assert not starts.calls
 
 
 def test_a_budget_of_minutes_is_measured_once_and_ends_in_the_configuration(tiny, tmp_path):

@@ -2,14 +2,16 @@
 
 import csv
 import io
+import json
 from pathlib import Path
 
 import pytest
 import result_folders
+import yaml
 from result_folders import cell
 
 from stochlwta_tf.experiment import evaluate, suite_file
-from stochlwta_tf.report import collect, page, paper_cell, render, tables
+from stochlwta_tf.report import collect, match, page, paper_cell, render, tables
 
 SUITES = sorted(path.stem for path in suite_file.find("configs/suites").glob("*.yaml"))
 GAUSSIAN = "stochastic LWTA (Gaussians)"
@@ -44,7 +46,7 @@ def test_a_cell_has_ours_the_papers_and_the_difference(runs):
 
 
 def test_a_missing_cell_names_its_command(runs):
-    text = render.markdown(made(runs, "table5"))
+    text = render.markdown(made(runs, "table5")).replace(str(runs), "results/runs")
     command = "python train.py --config configs/omniglot_20w1s.yaml --set name=omniglot_20w1s_relu_point network.activation=relu "
     assert (
         f"- ReLU (point estimates), omniglot_20w1s: `{command}network.weights=point --out results/runs/omniglot_20w1s_relu_point-seed0`"
@@ -52,6 +54,22 @@ def test_a_missing_cell_names_its_command(runs):
     )
     assert f"- {GAUSSIAN}, omniglot_20w5s: `python train.py --config configs/omniglot_20w5s.yaml --out" in text
     assert f"- {GAUSSIAN}, omniglot_20w1s" not in text
+
+
+def test_the_command_begins_with_what_is_there(tmp_path):
+    own = cell("figure3c", "2", "omniglot_20w1s")
+    folder = result_folders.write(tmp_path, cell("figure3c", "4", "omniglot_20w1s"), 50.0)
+    test = f"python evaluate.py --run {folder} --set evaluation.draws=2 --out {folder}/evaluation-draws2.json"
+    assert tables.run_command(own, None, tmp_path) == f"python train.py --resume --out {folder} && {test}"
+    (folder / "model.keras").touch()
+    assert tables.run_command(own, None, tmp_path) == test
+    assert tables.run_command(cell("figure3c", "4", "omniglot_20w1s"), None, tmp_path) == f"python evaluate.py --run {folder}"
+    other = match.Group("standard", "original_code", "support")
+    folder = tmp_path / "omniglot_20w1s_maml-seed0-original_code-support"
+    assert tables.run_command(cell("table1", "MAML", "omniglot_20w1s"), other, tmp_path) == (
+        "python train.py --config configs/omniglot_20w1s_maml.yaml --set task.protocol=original_code learner.batch_statistics=support "
+        f"--out {folder} && python evaluate.py --run {folder} --protocol standard"
+    )
 
 
 @pytest.mark.parametrize("form", render.FORMATS)
@@ -107,7 +125,7 @@ def test_protocols_and_batch_statistics_are_kept_apart(tmp_path):
     }
     text = render.markdown(table)
     assert "## Protocol standard (trained under paper), no batch normalisation" in text
-    assert "--set task.protocol=paper --out results/runs/omniglot_20w1s_maml-seed0-paper`" in text
+    assert f"--set task.protocol=paper --out {tmp_path}/omniglot_20w1s_maml-seed0-paper`" in text
 
 
 def test_a_run_with_other_options_is_named_and_fills_no_cell(tmp_path):
@@ -142,8 +160,23 @@ def test_the_longest_runs_count(tmp_path):
     table = made(tmp_path, "table5")
     assert (entry(table, GAUSSIAN, "omniglot_20w1s").ours, entry(table, GAUSSIAN, "omniglot_20w1s").iterations) == (60.0, 300)
     assert table.notes == (
-        "same: not used, long is the same experiment with the same seed.",
-        "short: not used, there are longer runs of it (300 iterations).",
+        "same/evaluation.json: not used, long/evaluation.json is the same experiment with the same seed.",
+        "short/evaluation.json: not used, there are longer runs of it (300 iterations).",
+    )
+
+
+def test_the_test_with_most_tasks_counts_and_one_on_other_tasks_does_not(tmp_path):
+    own = cell("table5", GAUSSIAN, "omniglot_20w1s")
+    folder = result_folders.write(tmp_path, own, 60.0)
+    quick, whole = (json.loads((folder / "evaluation.json").read_text()) for _ in range(2))
+    quick["measures"]["accuracy"]["value"], quick["tasks"] = 11.0, 20
+    (folder / "evaluation-a.json").write_text(json.dumps(quick))
+    whole["measures"]["accuracy"]["value"], whole["evaluation"]["seed"], whole["tasks"] = 12.0, 7, 6000
+    (folder / "evaluation-b.json").write_text(json.dumps(whole))
+    table = made(tmp_path, "table5")
+    assert (entry(table, GAUSSIAN, "omniglot_20w1s").ours, entry(table, GAUSSIAN, "omniglot_20w1s").tasks) == (60.0, 600)
+    assert table.notes == (
+        "omniglot_20w1s-seed0/evaluation-a.json: not used, omniglot_20w1s-seed0/evaluation.json is the same experiment with the same seed.",
     )
 
 
@@ -153,8 +186,8 @@ def test_one_training_tested_with_other_draws_fills_other_cells(tmp_path):
     table = made(tmp_path, "figure3c")
     assert [entry(table, str(b), "omniglot_20w1s").ours for b in (1, 2, 4)] == [40.0, None, 50.0]
     assert entry(table, "2", "omniglot_20w1s").fill_by.endswith(
-        "&& python evaluate.py --run results/runs/omniglot_20w1s-seed0 --set evaluation.draws=2 "
-        "--out results/runs/omniglot_20w1s-seed0/evaluation-draws2.json"
+        f"&& python evaluate.py --run {tmp_path}/omniglot_20w1s-seed0 --set evaluation.draws=2 "
+        f"--out {tmp_path}/omniglot_20w1s-seed0/evaluation-draws2.json"
     )
 
 
@@ -178,6 +211,34 @@ def test_csv_has_a_line_for_each_cell_and_the_literature(runs):
     ]
 
 
+def test_latex_says_what_its_cells_are_of(runs):
+    text = render.latex(made(runs, "table1"))
+    assert r"92.00 $\pm$ 0.50 / 97.79 ($\sigma$ 0.48) / $-$5.79" in text
+    assert r"\& " not in text and "σ" not in "".join(line for line in text.splitlines() if not line.startswith("%"))
+    assert "StochLWTA-ML (the paper's settings), omniglot\\_20w1s & 92.00 $\\pm$ 0.50 \\% & 2.65 & 0, 1, 2 & 60,000 & 600 &" in text
+    assert "% - MAML, omniglot_20w1s: `python train.py --config configs/omniglot_20w1s_maml.yaml --out" in text
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"rows": [{"label": "a", "config": "{tasks}"}]}, "row a: config may have {task}, and no other braces. Received: {tasks}."),
+        ({"rows": [{"label": "a", "config": "x"}] * 2}, "two rows have the label a and the column omniglot_20w1s"),
+        ({"columns": [{"labl": "x"}]}, "columns.0.label is missing."),
+        ({"rows": [{"label": "a", "config": "{task}", "test": {"draw": 1}}]}, "row a: test: unknown option draw. Did you mean 'draws'?"),
+        ({"rows": [{"label": "a", "config": "{task}", "test": {"seed": 1}}]}, "row a: test: unknown option seed."),
+        ({"literature": ["table1", "lit"]}, "the paper has no literature: ['table1', 'lit']. Received: lit."),
+    ],
+)
+def test_a_mistake_in_a_suite_is_one_line(tmp_path, capsys, changes, message):
+    suite = {"title": "T", "columns": ["omniglot_20w1s"], "rows": [{"label": "a", "config": "{task}"}], **changes}
+    (tmp_path / "mine.yaml").write_text(yaml.safe_dump(suite))
+    status = evaluate.main(["--table", str(tmp_path / "mine.yaml"), "--runs", str(tmp_path)])
+    error = capsys.readouterr().err
+    assert message in error and error.count("\n") == 1
+    assert status == (0 if "option" in message else 2)  # one cell that cannot be is a cell left empty
+
+
 @pytest.mark.parametrize("name", SUITES)
 def test_every_suite_of_this_version_is_valid(name):
     suite = suite_file.load(name)
@@ -192,7 +253,7 @@ def test_every_suite_of_this_version_is_valid(name):
         ("table1", "StochLWTA-ML", "omniglot_20w5s", "the paper's settings", 98.97),
         ("table1", "BMAML", "cifar100_5w5s", None, 65.80),
         ("table2", "MAML", "miniimagenet_5w5s", "stochastic", 64.03),
-        ("table3", "BMAML", "params_omniglot, stored", None, 560025),
+        ("table3", "BMAML", "params_omniglot", None, 560025),
         ("table3", "StochLWTA-ML", "predict_ms", None, 113.44),
         ("table4", "J=8", "miniimagenet_5w5s", None, 67.08),
         ("table6", "Reptile", "params", None, 4353),

@@ -6,6 +6,8 @@ import pytest
 import result_folders
 import yaml
 
+from stochlwta_tf.errors import UserError
+from stochlwta_tf.experiment import config as configuration
 from stochlwta_tf.experiment import suite_file, timing
 from stochlwta_tf.report import collect, tables
 
@@ -32,7 +34,32 @@ def test_a_table_reads_times_and_parameters(tmp_path):
     found = {e.column: (e.ours, e.paper) for e in table.groups[0][1] if e.row == "StochLWTA-ML" and e.ours is not None}
     assert found == {"train_ms": (20.0, 63.11), "predict_ms": (3.0, 25.45), "params": (2000, 2092)}
     missing = next(e for e in table.groups[0][1] if (e.row, e.column) == ("MAML", "train_ms"))
-    assert missing.fill_by == "python -m stochlwta_tf.experiment.timing --suite table6 --out results/timing-table6.json"
+    assert missing.fill_by == f"python -m stochlwta_tf.experiment.timing --suite table6 --out {tmp_path}/timing-table6.json"
+
+
+def test_all_times_of_a_table_are_of_one_file(tmp_path):
+    def write(name, rows, milliseconds):
+        cells = [result_folders.cell("table6", row, "train_ms") for row in rows]
+        entries = [
+            {"config": c.load().resolved(), "train": {**SPREAD, "median_ms": milliseconds}, "predict": SPREAD,
+             "parameters": {"trainable": 2000, "stored": 2100}} for c in cells
+        ]  # fmt: skip
+        file = {"device": "a processor", "threads": {}, "command": name, "entries": entries}
+        (tmp_path / f"timing-{name}.json").write_text(json.dumps(file))
+
+    write("a", ["MAML", "StochLWTA-ML"], 10.0)
+    write("b", ["StochLWTA-ML"], 99.0)
+    table = tables.table(suite_file.load("table6"), collect.collect(tmp_path))
+    assert {(e.row, e.ours) for e in table.groups[0][1] if e.measure == "train_ms" and e.ours} == {("MAML", 10.0), ("StochLWTA-ML", 10.0)}
+
+
+def test_a_configuration_without_its_data_is_passed_by(tmp_path, capsys):
+    absent = {**TINY, "name": "absent", "task": {"name": "image_folder", "data_dir": str(tmp_path / "none"), "way": 2, "shot": 1}}
+    configs = [configuration.from_dict({**values, "network": {"name": "mlp", "units": [4]}}) for values in (absent, TINY)]
+    assert [c.config.name for c in timing.contestants_of(configs)] == ["tiny"]
+    assert "absent: passed by: data_dir must be a folder" in capsys.readouterr().err
+    with pytest.raises(UserError, match="the data of none of the configurations is there"):
+        timing.contestants_of(configs[:1])
 
 
 def test_configurations_are_timed_in_turns(tmp_path, capsys):

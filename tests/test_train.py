@@ -54,7 +54,7 @@ def final_state(folder):
 
 
 def test_a_run_leaves_everything_in_its_folder(run):
-    names = {p.name for p in run.path.iterdir()}
+    names = {p.name for p in run.path.iterdir() if p.name != ".lock"}
     assert names == {
         "config.yaml", "environment.json", "metrics.csv", "tensorboard", "checkpoints", "model.keras", "evaluation.json", "predictions.png",
     }  # fmt: skip

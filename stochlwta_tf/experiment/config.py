@@ -221,7 +221,7 @@ def _registered(values, kind, registry, where):
     if not isinstance(chosen, dict) or "name" not in chosen:
         raise ConfigurationError(f"{where}: {kind} must be a section with a name: {', '.join(registry)}. Received: {kind}={chosen!r}.")
     name = chosen["name"]
-    if name not in registry:
+    if not isinstance(name, str) or name not in registry:
         raise ConfigurationError(f"{where}: {unknown('value', f'{kind}.name={name!r}', name, registry)}")
     return name
 
@@ -230,7 +230,7 @@ def difference(old, new):
     """The first key whose value differs between two resolved configurations, as (dotted key, old value, new value), or None."""
     for key in {**old, **new}:
         a, b = old.get(key), new.get(key)
-        if a == b:
+        if a == b and key in old and key in new:
             continue
         if isinstance(a, dict) and isinstance(b, dict):
             inner, *pair = difference(a, b)

@@ -88,9 +88,9 @@ def read(path):
     """
     if not path.exists():
         return []
-    rows, text = [], path.read_text()
+    rows, text = [], path.read_text(encoding="utf-8")
     for row in csv.DictReader(text[: text.rfind("\n") + 1].splitlines()):
-        if None in row.values() or not (row["iteration"] or "").isdigit():
+        if None in row.values() or not (row.get("iteration") or "").isdigit():
             break
         rows.append(row)
     return rows

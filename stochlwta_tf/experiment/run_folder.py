@@ -9,6 +9,8 @@ import sys
 from importlib import metadata
 from pathlib import Path
 
+import filelock
+
 from stochlwta_tf.errors import ConfigurationError, UserError
 from stochlwta_tf.experiment import config as configuration
 from stochlwta_tf.experiment import yaml_file
@@ -60,6 +62,24 @@ class RunFolder:
         """Raises a UserError unless there is a trained model."""
         if not self.model.exists():
             raise UserError(f"{self.path} holds no trained model ({self.model.name}): train first, or finish the training by --resume.")
+
+    @contextlib.contextmanager
+    def alone(self):
+        """Keeps other processes from training in this folder, which is made where it is missing.
+
+        Raises:
+            UserError: Another process trains here, or the folder cannot be written.
+        """
+        with writing(self.path):
+            lock = filelock.FileLock(self.path / ".lock", blocking=False)  # the system lets go of it when a process ends, however it does
+            try:
+                lock.acquire()
+            except filelock.Timeout as error:
+                raise UserError(f"{self.path}: another process trains here; wait for it, or choose another folder by --out.") from error
+        try:
+            yield
+        finally:
+            lock.release()
 
     def begin(self, config):
         """Writes the configuration and the environment."""

@@ -121,7 +121,7 @@ class Runner:
             self._say(folder, f"starting {' '.join(length) or f'training.iterations={config.training.iterations}'}")
             own = [f"seed={seed}"] if seed != run.cell.load().seed else []
             self._call(["train.py", "--config", run.cell.config, *_set(*run.cell.assignments, *own, *length), "--out", str(folder)], folder)
-        elif _tested(folder):
+        elif self._tested(folder, config):
             self._say(folder, f"finished before, training.iterations={has.training.iterations}")
         else:
             self._say(folder, f"going on, training.iterations={has.training.iterations}")
@@ -138,14 +138,27 @@ class Runner:
         if not (folder / "config.yaml").exists():
             return None
         has = configuration.load(folder / "config.yaml")
-        changed = configuration.difference(match.training(config), match.training(has))
-        if changed:
-            raise ConfigurationError(f"{folder} holds another run than the suite's {changed[0]}={changed[1]}. Received: {changed[2]}")
+        _same(folder, _trained(config), _trained(has))
         return has
+
+    def _tested(self, folder, config):
+        """Whether a run's own test is there and whole.
+
+        Raises:
+            ConfigurationError: It is another one than the suite's.
+        """
+        own = [result.tested for result in collect.collect(folder).results if result.file == "evaluation.json"]
+        for tested in own:
+            _same(folder / "evaluation.json", match.test(config), match.test(tested))
+        return bool(own)
 
     def _test(self, cell, folder):
         path = folder / tables.test_file(cell)
-        if path.exists():
+        if cell.suite.active:
+            whole = collect.active(path, configuration.load(folder / "config.yaml"))
+        else:
+            whole = path.name in [result.file for result in collect.collect(folder).results]
+        if whole:
             return
         if not (folder / "model.keras").exists():
             raise UserError(f"{path}: needs the trained model, which is not there any more")
@@ -156,10 +169,10 @@ class Runner:
         """The settings for the budget; the seeds of a run are of one length."""
         if self._budget is None:
             return []
+        for folder in sorted(self._out.glob(f"{config.name}-seed*")):
+            if folder.name.rpartition("seed")[2].isdigit() and (has := self._config_in(folder, config)):
+                return [f"training.{key}={getattr(has.training, key)}" for key in ("iterations", "log_every", "validate_every")]
         if self._budget.iterations is None:
-            for folder in sorted(self._out.glob(f"{config.name}-seed*")):  # whose speed was measured before
-                if has := self._config_in(folder, config):
-                    return [f"training.{key}={getattr(has.training, key)}" for key in ("iterations", "log_every", "validate_every")]
             timing = ["-m", "stochlwta_tf.experiment.timing", "--rate", "--config", run.cell.config, *_set(*run.cell.assignments)]
             seconds = json.loads(self._call(timing, run.cell.config).splitlines()[-1])["seconds_per_iteration"]
             self._log(f"{self._prefix}{config.name}: {1000 * seconds:.3g} ms an iteration")
@@ -182,7 +195,11 @@ def _set(*assignments):
     return ["--set", *assignments] if assignments else []
 
 
-def _tested(folder):
-    """Whether a run's own test is there and whole."""
-    own = [result for result in collect.collect(folder).results if result.file == "evaluation.json"]
-    return bool(own)
+def _trained(config):
+    """What a suite's run must have, as plain values: unlike a table it has no columns for other protocols and batch statistics."""
+    return {**match.training(config), "task.protocol": config.protocol, "learner.batch_statistics": config.learner.batch_statistics}
+
+
+def _same(path, wanted, has):
+    if changed := configuration.difference(wanted, has):
+        raise ConfigurationError(f"{path} is not the suite's, which has {changed[0]}={changed[1]}. Received: {changed[2]}")

@@ -90,22 +90,26 @@ class Suite(Section):
     literature: Keys = ()
     seeds: Annotated[tuple[Annotated[int, Field(ge=0)], ...], Field(min_length=1)] = (0,)
     active: dict[str, Value] = {}
-    columns: Annotated[tuple[str | Column, ...], Field(min_length=1)]
+    columns: Annotated[tuple[Column, ...], Field(min_length=1)]
     rows: Annotated[tuple[Row, ...], Field(min_length=1)]
     note: str = ""
 
-    @pydantic.field_validator("columns")
-    @classmethod
-    def _columns(cls, columns):
-        return tuple(Column(label=column) if isinstance(column, str) else column for column in columns)
-
     @pydantic.model_validator(mode="after")
     def _check(self):
-        labels = [column.label for column in self.columns]
+        labels, filled = [column.label for column in self.columns], set()
         for row in self.rows:
             for label in row.columns or ():
                 if label not in labels:
                     raise ValueError(f"row {row.label}: {unknown('column', label, label, labels)}")
+            for key, template in (("config", row.config), ("name", row.name or "")):
+                try:
+                    template.format(task="")
+                except (KeyError, IndexError, ValueError) as error:
+                    raise ValueError(f"row {row.label}: {key} may have {{task}}, and no other braces. Received: {template}.") from error
+            for label in row.columns or labels:
+                if (row.full_label, label) in filled:
+                    raise ValueError(f"two rows have the label {row.full_label} and the column {label}; tell them apart by their variant.")
+                filled.add((row.full_label, label))
         return self
 
     def part(self, columns=None, seeds=None):
@@ -157,15 +161,29 @@ class Cell(NamedTuple):
     @property
     def test_assignments(self):
         """The settings of a further test of the trained model that fills the cell; none where the run's own test does."""
-        return [*_assignments({f"evaluation.{key}": value for key, value in self.row.test.items()}), *_assignments(self.suite.active)]
+        return [*self.further_test, *_assignments(self.suite.active)]
+
+    @property
+    def further_test(self):
+        """Those of a row's `test`."""
+        return _assignments({f"evaluation.{key}": value for key, value in self.row.test.items()})
 
     @property
     def exists(self):
         return find(self.config).exists()
 
     def load(self, more=()):
-        """The run's `Configuration`, without what its test sets otherwise."""
-        return configuration.load(find(self.config), [*self.assignments, *more])
+        """The run's `Configuration`, without what its test sets otherwise.
+
+        Raises:
+            ConfigurationError: It is not valid, or the test's options are not the learner's.
+        """
+        config = configuration.load(find(self.config), [*self.assignments, *more])
+        options = list(config.learner.options())
+        for key in self.row.test:
+            if key not in options:
+                raise ConfigurationError(f"{self.suite.file}: row {self.row.full_label}: test: {unknown('option', key, key, options)}")
+        return config
 
 
 def _assignments(values):
@@ -198,4 +216,7 @@ def load(name):
         if name not in names:
             raise ConfigurationError(unknown("suite", name, name, names))
         path = folder / f"{name}.yaml"
-    return validate(Suite, {**yaml_file.read(path), "file": path.stem}, path)
+    values = {**yaml_file.read(path), "file": path.stem}
+    if isinstance(values.get("columns"), list):
+        values["columns"] = [{"label": column} if isinstance(column, str) else column for column in values["columns"]]
+    return validate(Suite, values, path)

@@ -15,7 +15,7 @@ from pathlib import Path
 
 import numpy as np
 
-from stochlwta_tf.errors import UserError
+from stochlwta_tf.errors import DataError, UserError
 from stochlwta_tf.experiment import build, suite_file
 from stochlwta_tf.experiment import config as configuration
 from stochlwta_tf.experiment.exit_status import exit_status, stoppable
@@ -113,13 +113,13 @@ def measure(configs, rounds):
     Returns:
         What a `timing.json` holds, a dictionary.
     """
-    contestants = [Contestant(config) for config in configs]
+    contestants = contestants_of(configs)
     times = {(i, what): [] for i in range(len(contestants)) for what in ("train", "predict")}
     for round_, (i, what) in itertools.product(range(rounds + 2), times):
         times[i, what].append(getattr(contestants[i], what)())
         if not round_:
             seconds = times[i, what][0] * (_steps(contestants[i]) if what == "train" else 1) / 1000
-            print(f"{configs[i].name}: {what} compiled in {seconds:.1f} s", file=sys.stderr, flush=True)
+            print(f"{contestants[i].config.name}: {what} compiled in {seconds:.1f} s", file=sys.stderr, flush=True)
     entries = []
     for i, contestant in enumerate(contestants):
         spreads = {what: _spread(times[i, what], _steps(contestant) if what == "train" else 1) for what in ("train", "predict")}
@@ -136,6 +136,23 @@ def measure(configs, rounds):
         "command": " ".join(["python -m stochlwta_tf.experiment.timing", *sys.argv[1:]]),
         "entries": entries,
     }
+
+
+def contestants_of(configs):
+    """A `Contestant` of each configuration whose data is there; the others are named on standard error.
+
+    Raises:
+        UserError: None is left.
+    """
+    contestants = []
+    for config in configs:
+        try:
+            contestants.append(Contestant(config))
+        except DataError as error:
+            print(f"{config.name}: passed by: {error}", file=sys.stderr)
+    if not contestants:
+        raise UserError("the data of none of the configurations is there.")
+    return contestants
 
 
 def _steps(contestant):

@@ -65,14 +65,15 @@ def train(config, folder):
     learner = build.learner(config, splits["train"])
     if learner.train_score == "query" and not splits["train"].dataset().element_spec["query_x"].shape[1]:
         raise ConfigurationError(f"the meta-loss of learner.name={config.learner.name} needs task.train_queries of 1 or more. Received: 0.")
-    folder.begin(config)
-    fit(config, folder, learner, splits)
-    with replacing(folder.model) as part:
-        learner.save(part)
-    if config.evaluation.after_training:
-        from stochlwta_tf.experiment import evaluate
+    with folder.alone():
+        folder.begin(config)
+        fit(config, folder, learner, splits)
+        with replacing(folder.model) as part:
+            learner.save(part)
+        if config.evaluation.after_training:
+            from stochlwta_tf.experiment import evaluate
 
-        evaluate.evaluate(config, folder, splits["test"], build.class_names(splits["train"]))
+            evaluate.evaluate(config, folder, splits["test"], build.class_names(splits["train"]))
     print(f"The run is in {folder.path}.")
 
 

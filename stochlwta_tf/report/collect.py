@@ -56,6 +56,7 @@ class Evaluation(_Part):
     parameters: Parameters
     device: str
     command: str
+    data_notes: list[str] = []
 
     def measure(self, name):
         """A `Measure` of the test, or with `mse@10` of the test after 10 inner steps; None where it was not made."""
@@ -100,8 +101,18 @@ class ActiveCurve(_Part):
 class ActiveFile(_Part):
     """What the figure reads of an `active*.json`: a learner's own strategy first, and random choice."""
 
+    name: str
+    protocol: str
+    iterations: _Count
+    seed: Annotated[int, Field(ge=0)]
     labelled: Annotated[list[_Count], Field(min_length=1)]
-    strategies: Annotated[dict[str, ActiveCurve], Field(min_length=1)]
+    strategies: dict[str, ActiveCurve]
+
+    @pydantic.model_validator(mode="after")
+    def _check(self):
+        if "random" not in self.strategies or any(len(curve.value) != len(self.labelled) for curve in self.strategies.values()):
+            raise ValueError(f"strategies must have random, and a value for each of {len(self.labelled)} numbers of labels")
+        return self
 
 
 class Result(NamedTuple):
@@ -112,6 +123,7 @@ class Result(NamedTuple):
         path: The run's folder.
         file: The result's file name.
         config: The run's `Configuration`.
+        tested: That of its test: of this version, with a default for what the file does not say.
         evaluation: Its `Evaluation`.
     """
 
@@ -119,6 +131,7 @@ class Result(NamedTuple):
     path: Path
     file: str
     config: configuration.Configuration
+    tested: configuration.Configuration
     evaluation: Evaluation
 
 
@@ -134,11 +147,13 @@ class Collected(NamedTuple):
     """All that was found.
 
     Attributes:
+        runs: The folder that was read.
         results: `Result`s, sorted by folder and file.
         timings: `Timing`s, sorted by file.
         problems: A line for each folder or file that was left out.
     """
 
+    runs: Path
     results: tuple
     timings: tuple
     problems: tuple
@@ -170,13 +185,14 @@ def collect(runs):
         folders[:] = sorted(folder for folder in folders if not folder.startswith("."))
         path = Path(path)
         evaluations = sorted(name for name in files if name.startswith("evaluation") and name.endswith(".json"))
-        if "config.yaml" in files or evaluations:
+        if ("config.yaml" in files or evaluations) and _run(
+            path, str(path.relative_to(runs)), "config.yaml" in files, evaluations, results, problems
+        ):
             folders[:] = []  # what lies deeper is the run's own
-            _run(path, str(path.relative_to(runs)), "config.yaml" in files, evaluations, results, problems)
         for name in sorted(files):
             if name.startswith("timing") and name.endswith(".json"):
                 _timing(path / name, str((path / name).relative_to(runs)), timings, problems)
-    return Collected(tuple(results), tuple(timings), tuple(problems))
+    return Collected(runs, tuple(results), tuple(timings), tuple(problems))
 
 
 def warn(problems):
@@ -186,17 +202,17 @@ def warn(problems):
 
 
 def _run(path, folder, configured, evaluations, results, problems):
+    """Whether a folder is a run's; adds what it holds."""
     if not configured:
         problems.append(f"{folder}: foreign: {evaluations[0]} without a config.yaml.")
-        return
-    if not evaluations:
-        problems.append(f"{folder}: partial: not tested yet (no evaluation.json).")
-        return
+        return False
     try:
         config = configuration.load(path / "config.yaml")
     except ConfigurationError as error:
         problems.append(f"{folder}: foreign or corrupted: {str(error).replace(str(path) + os.sep, '')}")
-        return
+        return False
+    if not evaluations:
+        problems.append(f"{folder}: partial: not tested yet (no evaluation.json).")
     for name in evaluations:
         try:
             evaluation = _read(path / name, Evaluation)
@@ -207,24 +223,40 @@ def _run(path, folder, configured, evaluations, results, problems):
         if of != (config.name, config.seed, config.training.iterations):
             problems.append(f"{folder}/{name}: foreign: it is of {of[0]} with seed {of[1]}, {of[2]} iterations, not of its config.yaml.")
             continue
-        results.append(Result(folder, path, name, config, evaluation))
+        try:
+            values = {**config.resolved(), "task": evaluation.task, "evaluation": evaluation.evaluation}
+            tested = configuration.from_dict(values, where=f"{folder}/{name}")
+        except ConfigurationError as error:
+            problems.append(f"{str(error).rstrip('.')}, so it is foreign or corrupted.")
+            continue
+        results.append(Result(folder, path, name, config, tested, evaluation))
+    return True
 
 
-def active(path):
-    """A run's test of active learning, an `ActiveFile`; None where there is none, or, with a line on standard error, not a whole one."""
+def active(path, config):
+    """A run's test of active learning, an `ActiveFile`; None where there is none, or, with a line on standard error, not a whole one.
+
+    Args:
+        path: The file.
+        config: The run's `Configuration`.
+    """
     if not path.exists():
         return None
     try:
-        return _read(path, ActiveFile)
+        file = _read(path, ActiveFile)
     except ValueError as error:
         warn([f"{path}: corrupted: {error}"])
         return None
+    if (file.name, file.seed, file.iterations, file.protocol) != (config.name, config.seed, config.training.iterations, config.protocol):
+        warn([f"{path}: foreign: it is of {file.name} with seed {file.seed}, {file.iterations} iterations, protocol {file.protocol}."])
+        return None
+    return file
 
 
 def _timing(path, name, timings, problems):
     try:
         file = _read(path, TimingFile)
-        timings.extend(Timing(configuration.from_dict(entry.config, "config"), entry, file) for entry in file.entries)
+        timings.extend([Timing(configuration.from_dict(entry.config, "config"), entry, file) for entry in file.entries])
     except (ValueError, ConfigurationError) as error:
         problems.append(f"{name}: corrupted: {error}")
 
@@ -237,6 +269,8 @@ def _read(path, model):
         return model.model_validate_json(text)
     except json.JSONDecodeError as error:
         raise ValueError(f"not JSON (line {error.lineno}: {error.msg}).") from error
+    except RecursionError as error:
+        raise ValueError("not a result: nested too deep.") from error
     except pydantic.ValidationError as error:
         first = error.errors()[0]
         raise ValueError(f"{'.'.join(map(str, first['loc']))}: {first['msg']}.") from error

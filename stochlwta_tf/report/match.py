@@ -1,5 +1,6 @@
 """Which results fill a cell: those whose configuration is the cell's, whatever their name, seed and length."""
 
+import itertools
 from typing import NamedTuple
 
 import numpy as np
@@ -26,17 +27,21 @@ def training(config):
     }
 
 
-def test(config, task, evaluation):
-    """What makes two tests repetitions of one, as plain values.
+def test(config):
+    """What makes two tests repetitions of one, on the same tasks, as plain values.
 
     Args:
-        config: The run's `Configuration`.
-        task: The test's `task` section.
-        evaluation: Its `evaluation` section, whose options of the learner count.
+        config: The test's `Configuration`, whose `evaluation` may have options of the learner.
     """
-    learner = config.resolved()["learner"]
-    overrides = {key: value for key, value in evaluation.items() if key in learner and key != "name"}
-    return {"task": _task(task), "evaluation": _learner({**learner, **overrides})}
+    values = config.resolved()
+    learner = {**values["learner"], **config.evaluation.overrides()}
+    return {"task": _task(values["task"]), "evaluation": {**_learner(learner), "seed": config.evaluation.seed}}
+
+
+def timed(config):
+    """What makes two timings repetitions of one, as plain values: the training, and how its tasks are computed."""
+    values = config.resolved()
+    return {**training(config), "learner": values["learner"], "steps_per_execution": config.training.steps_per_execution}
 
 
 def _task(values):
@@ -96,25 +101,24 @@ class Matcher:
     """
 
     def __init__(self, collected):
-        self._results = [(r, training(r.config), test(r.config, r.evaluation.task, r.evaluation.evaluation)) for r in collected.results]
-        self._timings = [(timing, training(timing.config)) for timing in collected.timings]
-        self._expected = {}
+        self._results = [(result, training(result.config), test(result.tested)) for result in collected.results]
+        files = itertools.groupby(collected.timings, key=lambda timing: id(timing.file))
+        self._timings = [[(timing, timed(timing.config)) for timing in file] for _, file in files]
+        self._expected, self._timings_of = {}, {}
         self.notes = []
 
     def expected(self, cell):
         """The cell's training and test, or None where its configuration is not in this version or not valid."""
-        key = (cell.config, *cell.assignments)
+        key = (cell.config, *cell.assignments, *cell.further_test)
         if key not in self._expected:
+            self._expected[key] = None
             try:
-                self._expected[key] = cell.load() if cell.exists else None
+                if cell.exists:
+                    config = cell.load()
+                    self._expected[key] = training(config), test(cell.load(cell.further_test)), config
             except ConfigurationError as error:
                 self._note(f"{cell.config}: {error}")
-                self._expected[key] = None
-        config = self._expected[key]
-        if config is None:
-            return None
-        values = config.resolved()
-        return training(config), test(config, values["task"], {**values["evaluation"], **cell.row.test}), config
+        return self._expected[key]
 
     def groups(self, cells):
         """Every group that results of the cells are in; results without batch normalisation are in each of their protocol."""
@@ -143,25 +147,31 @@ class Matcher:
     def matched(self, cell, group):
         """The cell's `Matched` in a group, or None.
 
-        Where runs of one experiment differ in length the longest count, and of one seed the first folder.
+        Where runs of one experiment differ in length the longest count; of one seed the test with the most tasks, then a run's own test, then
+        the first folder.
         """
         found = [r for r in self._of(cell) if self._group(r)[:2] == group[:2] and r.evaluation.batch_statistics in (None, group.statistics)]
         if not found:
             return None
         most = max(r.evaluation.iterations for r in found)
         seeds = {}
-        for result in found:
+        for result in sorted(found, key=lambda r: (-r.evaluation.tasks, r.file != "evaluation.json")):
+            where = f"{result.folder}/{result.file}"
             if result.evaluation.iterations < most:
-                self._note(f"{result.folder}: not used, there are longer runs of it ({most} iterations).")
-            elif seeds.setdefault(result.evaluation.seed, result) is not result:
-                self._note(f"{result.folder}: not used, {seeds[result.evaluation.seed].folder} is the same experiment with the same seed.")
+                self._note(f"{where}: not used, there are longer runs of it ({most} iterations).")
+            elif (used := seeds.setdefault(result.evaluation.seed, result)) is not result:
+                self._note(f"{where}: not used, {used.folder}/{used.file} is the same experiment with the same seed.")
         return Matched(tuple(seeds[seed] for seed in sorted(seeds)))
 
     def timing(self, cell):
-        """The cell's `Timing`, or None; of several the last file's."""
+        """The cell's `Timing`, or None; a suite's are all of one file, so that ratios hold: that with the most of its cells, or the last."""
+        suite = cell.suite
+        if suite.file not in self._timings_of:
+            wanted = [timed(expected[2]) for expected in map(self.expected, suite.cells()) if expected]
+            last_first = reversed(self._timings)
+            self._timings_of[suite.file] = max(last_first, key=lambda file: sum(wanted.count(run) for _, run in file), default=[])
         expected = self.expected(cell)
-        found = [timing for timing, run in self._timings if expected and run == expected[0]]
-        return found[-1] if found else None
+        return next((timing for timing, run in self._timings_of[suite.file] if expected and run == timed(expected[2])), None)
 
     def _note(self, line):
         if line not in self.notes:

@@ -20,7 +20,7 @@ def page(collected, runs):
     Returns:
         Text, a tuple of lines.
     """
-    blocks, notes, empty = [_HEAD.format(runs=runs.name), *_reading(runs / "reading.md")], [], []
+    blocks, notes, empty = [_HEAD.format(runs=runs), *_reading(runs / "reading.md")], [], []
     for path in sorted(suite_file.find("configs/suites").glob("table*.yaml")):
         suite = suite_file.load(path.stem)
         table = tables.table(suite, collected)
@@ -29,7 +29,7 @@ def page(collected, runs):
             blocks.append(render.markdown(table, level=2, commands=False).rstrip("\n"))
             if any(entry.ours is None for _, entries in table.groups for entry in entries):
                 name = suite.file.removeprefix("table")
-                blocks.append(f"What fills its empty cells: `python evaluate.py --table {name} --runs {runs.name}`.")
+                blocks.append(f"What fills its empty cells: `python evaluate.py --table {name} --runs {runs}`.")
         else:
             empty.append(f"- {suite.title}: `python train.py --suite {suite.file} --budget 10m`")
     pictures = [path for path in sorted(runs.rglob("*.[ps][nv]g")) if path.name != "predictions.png"]  # every regression run has one
@@ -68,6 +68,7 @@ def _row(result):
     unit = {"%": " %", "nats": " nats"}
     measures = [f"{name} {m.value:.4g} ± {m.ci95:.2g}{unit.get(m.unit, '')}" for name, m in evaluation.measures.items()]
     where = result.folder if result.file == "evaluation.json" else f"{result.folder}, {result.file}"
+    where += "".join(f" ({note.rstrip('.')})" for note in evaluation.data_notes)
     return [
         where,
         "; ".join(measures),

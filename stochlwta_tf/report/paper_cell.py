@@ -1,5 +1,6 @@
 """The paper's number for a cell of a suite."""
 
+from stochlwta_tf.errors import ConfigurationError
 from stochlwta_tf.report import paper
 
 
@@ -38,5 +39,7 @@ def literature(suite):
         return {}
     node = paper.results()
     for key in suite.literature:
+        if not isinstance(node, dict) or key not in node:
+            raise ConfigurationError(f"{suite.file}: the paper has no literature: {list(suite.literature)}. Received: {key}.")
         node = node[key]
     return {label: [number((*suite.literature, label), column.reported or column.label)[0] for column in suite.columns] for label in node}

@@ -49,7 +49,8 @@ def method_curves(name, curve, of, labels, collected, path, form):
     panels, missing = [], []
     for column in suite.columns:
         cells = [cell for cell in suite.cells() if cell.column is column and matcher.expected(cell)]
-        for group in matcher.groups(cells) or [None]:
+        groups = [group for group in matcher.groups(cells) if group.protocol == group.trained]  # what is drawn was made in the training's
+        for group in groups or [None]:
             lines = []
             for cell in cells:
                 line = {"label": cell.row.full_label, "printed": paper_cell.reported(cell)[0]}
@@ -57,7 +58,7 @@ def method_curves(name, curve, of, labels, collected, path, form):
                 if found := curve(cell, matched) if matched else None:
                     line |= found
                 else:
-                    missing.append(_missing(cell, group, of if matched else "run"))
+                    missing.append(_missing(cell, group, of if matched else "run", collected.runs))
                 lines.append(line)
             if group or any(line["printed"] is not None for line in lines):
                 panels.append({"title": _title(column.label, group), "lines": lines})
@@ -70,8 +71,12 @@ def _validation(cell, matched, measure):
     """Mean over seeds of the validation score by the iteration, and each seed's; None where none was recorded."""
     each, column, scale = [], f"val_{measure}", 100 if measure == "accuracy" else 1
     for result in matched.results:
-        rows = [row for row in read(result.path / "metrics.csv") if row.get(column)]
-        each.append({int(row["iteration"]): scale * float(row[column]) for row in rows})
+        try:
+            rows = [row for row in read(result.path / "metrics.csv") if row.get(column)]
+            each.append({int(row["iteration"]): scale * float(row[column]) for row in rows})
+        except ValueError as error:
+            collect.warn([f"{result.folder}/metrics.csv: corrupted: {error}."])
+            return None
     x = sorted(set.intersection(*map(set, each)))
     y = [[seed[i] for i in x] for seed in each]
     return {"x": x, "y": np.mean(y, 0), "each": y} if x else None
@@ -79,8 +84,8 @@ def _validation(cell, matched, measure):
 
 def _active(cell, matched):
     """Mean over seeds of the score by the number of queries, and at random where that is not the only strategy."""
-    files = [collect.active(result.path / tables.test_file(cell)) for result in matched.results]
-    if not all(files):
+    files = [collect.active(result.path / tables.test_file(cell), result.config) for result in matched.results]
+    if not all(files) or len({(*file.labelled, *file.strategies) for file in files}) > 1:
         return None
     informed = next(iter(files[0].strategies))
     y = {strategy: [file.strategies[strategy].value for file in files] for strategy in (informed, "random")}
@@ -104,7 +109,7 @@ def by_setting(name, xlabel, ylabel, collected, path, form):
                 if point:
                     points.append((cell.row.x, *point))
                 else:
-                    missing.append(_missing(cell, group, "run" if column.run else "timing"))
+                    missing.append(_missing(cell, group, "run" if column.run else "timing", collected.runs))
             if points or printed:
                 panels.append({"title": _title(cells[0].task, group, column.run), "points": points, "printed": printed})
     panels = [panel for panel in panels if panel["points"]] or panels
@@ -122,12 +127,14 @@ def _point(matcher, cell, group):
     if not matched:
         return None
     measures = [result.evaluation.measure(cell.measure) for result in matched.results]
+    if not all(measures):
+        return None
     mean, half = mean_and_std([m.value for m in measures])[0], mean_and_std([m.ci95 for m in measures])[0]
     return mean, mean - half, mean + half
 
 
-def _missing(cell, group, what):
-    command = tables.run_command(cell, group) if cell.column.run else tables.timing_command(cell.suite)
+def _missing(cell, group, what, runs):
+    command = tables.run_command(cell, group, runs) if cell.column.run else tables.timing_command(cell.suite, runs)
     return f"missing: {cell.row.full_label}, {cell.column.label}: no {what}: {command}"
 
 
@@ -138,7 +145,7 @@ def _said(missing, matcher):
 def _title(task, group, run=True):
     if not run:
         return task
-    return f"{task}: no runs yet" if group is None else f"{task}, protocol {group.protocol}"
+    return f"{task}: no runs yet" if group is None else f"{task}\n{group.title[0].lower()}{group.title[1:]}"
 
 
 #: By name, functions of a `Collected`, the file to write and its format (`"png"` or `"svg"`), which return lines for standard error.

@@ -11,7 +11,7 @@ _LEGEND = (
 )
 _COUNTS = ("iterations", "parameters_trainable", "parameters_stored")
 _DIGITS = {"mse": 3, "nll": 3, "brier": 3, "train_ms": 2, "predict_ms": 2}
-_TEX = {"%": r"\%", "_": r"\_", "&": r"\&", "#": r"\#", "±": r"$\pm$", "−": "$-$", "–": "--"}
+_TEX = {"%": r"\%", "_": r"\_", "&": r"\&", "#": r"\#", "±": r"$\pm$", "−": "$-$", "–": "--", "σ": r"$\sigma$"}
 
 
 def markdown(table, level=1, commands=True):
@@ -36,15 +36,24 @@ def markdown(table, level=1, commands=True):
 
 
 def latex(table):
-    """The table as a LaTeX `tabular` for each group, its title in a comment above."""
-    blocks = [f"% {table.suite.title}"]
+    """The table as LaTeX: for each group a `tabular` of its cells and one of what they are of; the rest in comments."""
+    blocks = [_comment(table.suite.title, _LEGEND, table.suite.note)]
     for group, entries in table.groups:
-        head, rows = _grid(table, entries)
-        lines = [" & ".join(map(_tex, row)) + r" \\" for row in (head, *rows)]
-        body = [lines[0], r"\hline", *lines[1:]]
-        tabular = [f"\\begin{{tabular}}{{l{'r' * (len(head) - 1)}}}", r"\hline", *body, r"\hline", r"\end{tabular}"]
-        blocks.append("\n".join([f"% {title(group, table.suite)}", *tabular]))
+        filled = [entry for entry in entries if entry.ours is not None]
+        blocks.append(_comment(title(group, table.suite)) + "\n" + _tabular(*_grid(table, entries)))
+        blocks.extend([_tabular(*_details(filled))] if filled else [])
+        blocks.extend(map(_comment, _missing(entries)))
     return "\n\n".join(blocks) + "\n"
+
+
+def _tabular(head, rows):
+    lines = [" & ".join(map(_tex, row)) + r" \\" for row in (head, *rows)]
+    begin = f"\\begin{{tabular}}{{l{'r' * (len(head) - 1)}}}"
+    return "\n".join([begin, r"\hline", lines[0], r"\hline", *lines[1:], r"\hline", r"\end{tabular}"])
+
+
+def _comment(*texts):
+    return "\n".join(f"% {line}".rstrip() for text in texts for line in text.strip().splitlines())
 
 
 def comma_separated(table):
@@ -52,7 +61,7 @@ def comma_separated(table):
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
     columns = ("row", "variant", "column", "measure", "unit", "ours", "low", "high", "seed_std", "seeds", "iterations", "tasks", "device")
-    columns += ("paper", "paper_std", "difference", "made_by", "fill_by")
+    columns += ("paper", "paper_std", "difference", "made_by", "fill_by", "lacking", "unknown")
     writer.writerow(["table", "protocol", "trained_under", "batch_statistics", *columns])
     for label, numbers in table.literature.items():
         for column, number in zip(table.suite.columns, numbers, strict=True):

@@ -1,6 +1,7 @@
 """The paper's tables from results: ours beside the printed numbers, cell by cell."""
 
 import shlex
+from pathlib import Path
 from typing import NamedTuple
 
 from stochlwta_tf.experiment import suite_file
@@ -86,11 +87,11 @@ def table(suite, collected):
     """
     matcher, cells = Matcher(collected), suite.cells()
     groups = matcher.groups(cells) or [None]
-    filled = tuple((group, tuple(_entry(matcher, cell, group) for cell in cells)) for group in groups)
+    filled = tuple((group, tuple(_entry(matcher, cell, group, collected.runs) for cell in cells)) for group in groups)
     return Table(suite, paper_cell.literature(suite), filled, tuple(matcher.notes))
 
 
-def _entry(matcher, cell, group):
+def _entry(matcher, cell, group, runs):
     printed, printed_std = paper_cell.reported(cell)
     entry = Entry(
         cell.row.label, cell.row.variant, cell.row.full_label, cell.column.label, cell.measure, paper=printed, paper_std=printed_std
@@ -110,7 +111,8 @@ def _entry(matcher, cell, group):
         return _measured(entry, matched)
     if matched and cell.column.run:
         return entry._replace(lacking=tuple(r.folder for r in matched.results if not r.evaluation.measure(cell.measure)))
-    return entry._replace(fill_by=timing_command(cell.suite) if cell.measure in _TIMES or not cell.column.run else run_command(cell, group))
+    timed = cell.measure in _TIMES or not cell.column.run
+    return entry._replace(fill_by=timing_command(cell.suite, runs) if timed else run_command(cell, group, runs))
 
 
 def _with_runs(entry, matched):
@@ -139,17 +141,32 @@ def _timed(entry, timing, spread):
     )
 
 
-def run_command(cell, group=None, out=RUNS):
-    """The command line that fills a cell by its first seed."""
-    protocol = [f"task.protocol={group.trained}"] if group and group.trained != cell.load().protocol else []
-    name, seed = cell.load().name, cell.suite.seeds[0]
-    assignments = [*cell.assignments, *([f"seed={seed}"] if seed else []), *protocol]
-    folder = f"{out}/{name}-seed{seed}" + (f"-{group.trained}" if protocol else "")
-    command = ["python", "train.py", "--config", cell.config, *(["--set", *assignments] if assignments else []), "--out", folder]
-    steps = [shlex.join(command)]
+def run_command(cell, group, runs):
+    """The command line that fills a cell of a group by its first seed, from what its folder has already.
+
+    Args:
+        cell: A `Cell` whose configuration is in this version.
+        group: The `Group`, or None for the configuration's own.
+        runs: The folder of all runs.
+    """
+    config, seed = cell.load(), cell.suite.seeds[0]
+    own = {"task.protocol": config.protocol, "learner.batch_statistics": config.learner.batch_statistics}
+    wanted = {"task.protocol": group.trained, "learner.batch_statistics": group.statistics} if group else {}
+    other = {key: value for key, value in wanted.items() if value not in (None, own[key])}
+    assignments = [*cell.assignments, *([f"seed={seed}"] if seed else []), *(f"{key}={value}" for key, value in other.items())]
+    folder = Path(RUNS if runs == Path(RUNS).parent else runs) / "-".join([config.name, f"seed{seed}", *other.values()])
+    test = ["evaluate.py", "--run", str(folder)]
+    if (folder / "model.keras").exists():
+        steps = []
+    elif (folder / "config.yaml").exists():
+        steps = [["train.py", "--resume", "--out", str(folder)]]
+    else:
+        steps = [["train.py", "--config", cell.config, *(["--set", *assignments] if assignments else []), "--out", str(folder)]]
     if cell.test_assignments:
-        steps.append(shlex.join(["python", *test_command(cell, folder)]))
-    return " && ".join(steps)
+        steps.append(test_command(cell, folder))
+    elif group and group.protocol != group.trained:
+        steps.append([*test, "--protocol", group.protocol])
+    return " && ".join(shlex.join(["python", *step]) for step in steps or [test])
 
 
 def test_command(cell, folder):
@@ -165,11 +182,11 @@ def test_file(cell):
     return f"evaluation-{'-'.join(f'{key}{value}' for key, value in cell.row.test.items())}.json" if cell.row.test else "evaluation.json"
 
 
-def timing_command(suite):
+def timing_command(suite, runs):
     """The command line that times all of a suite's configurations."""
-    return f"python -m stochlwta_tf.experiment.timing --suite {suite.file} --out results/timing-{suite.file}.json"
+    return f"python -m stochlwta_tf.experiment.timing --suite {suite.file} --out {shlex.quote(str(runs / f'timing-{suite.file}.json'))}"
 
 
 def title(group, suite):
     """A group's heading."""
-    return group.title if isinstance(group, Group) else f"{suite.title.partition(':')[0]}: no runs yet"
+    return group.title if isinstance(group, Group) else f"{suite.title.partition(':')[0]}: no tested runs yet"
