@@ -147,8 +147,8 @@ class Matcher:
     def matched(self, cell, group):
         """The cell's `Matched` in a group, or None.
 
-        Where runs of one experiment differ in length the longest count; of one seed the test with the most tasks, then a run's own test, then
-        the first folder.
+        Where runs of one experiment differ in length the longest count; of one seed the test with the most tasks, then a run's own test,
+        then the first folder.
         """
         found = [r for r in self._of(cell) if self._group(r)[:2] == group[:2] and r.evaluation.batch_statistics in (None, group.statistics)]
         if not found:
@@ -164,7 +164,7 @@ class Matcher:
         return Matched(tuple(seeds[seed] for seed in sorted(seeds)))
 
     def timing(self, cell):
-        """The cell's `Timing`, or None; a suite's are all of one file, so that ratios hold: that with the most of its cells, or the last."""
+        """The cell's `Timing`, or None; a suite's are of one file, so that ratios hold: that with the most of its cells, or the last."""
         suite = cell.suite
         if suite.file not in self._timings_of:
             wanted = [timed(expected[2]) for expected in map(self.expected, suite.cells()) if expected]
