@@ -102,12 +102,15 @@ class Gaussian(Likelihood):
         self.noise_std = noise_std
 
     def nll(self, y, outputs):
-        return -tf.reduce_sum(tfd.Normal(outputs, tf.cast(self.noise_std, outputs.dtype)).log_prob(y), -1)
+        means, stds = self.split(outputs)
+        _check_like(y, means)
+        return -tf.reduce_sum(tfd.Normal(means, tf.cast(stds, means.dtype)).log_prob(y), -1)
 
     def predictive(self, draws):
         return tf.reduce_mean(draws, 0)
 
     def score(self, y, predictive):
+        _check_like(y, predictive)
         return tf.reduce_mean(tf.math.squared_difference(y, predictive))
 
     def split(self, outputs):
@@ -135,10 +138,6 @@ class LearnedGaussian(Gaussian):
         super().__init__()
         self.targets = targets
 
-    def nll(self, y, outputs):
-        means, stds = self.split(outputs)
-        return -tf.reduce_sum(tfd.Normal(means, stds).log_prob(y), -1)
-
     def predictive(self, draws):
         return super().predictive(self.split(draws)[0])
 
@@ -147,3 +146,9 @@ class LearnedGaussian(Gaussian):
 
     def get_config(self):
         return {"targets": self.targets}
+
+
+def _check_like(y, means):
+    # Else [n] targets and [n, 1] means would broadcast to [n, n].
+    if not tf.TensorShape(y.shape).is_compatible_with(means.shape):
+        raise ValueError(f"Targets must have the shape of the means, {tuple(means.shape)}. Received: shape={tuple(y.shape)}")

@@ -57,6 +57,14 @@ def test_a_resumed_mean_is_the_uninterrupted_one(run):
         assert [repr(v) for v in history.history[column]] == [row[column] for row in records.read(run.metrics)[2:]]
 
 
+def test_a_run_stopped_before_the_first_evaluation_goes_on(tmp_path):
+    path, tasks = tmp_path / "metrics.csv", Bars("test", 1, 0, way=3, shot=2, protocol="original_code")
+    path.write_text("iteration,seconds\n10,1.0\n20,2.0\n")
+    logs = {}
+    RunningMean(tasks, tasks, path, 20).on_epoch_end(2, logs)
+    assert logs == {}
+
+
 def test_the_ladder_leads_from_one_protocol_to_the_other(run, capsys):
     assert evaluate.main(["--run", str(run.path), "--protocol", "original_code,standard"]) == 0
     ends = [json.loads((run.path / name).read_text()) for name in ("evaluation.json", "evaluation-standard.json")]

@@ -9,6 +9,7 @@ from small_tasks import finite_difference_error, image_tasks, line_task, one, po
 from stochlwta_tf import networks
 from stochlwta_tf.learners import BMAML, MAML
 from stochlwta_tf.learners.stein import bandwidth, stein_direction
+from stochlwta_tf.tasks import Sinusoid
 
 RATE, NOISE_STD = 0.05, 0.75
 
@@ -153,6 +154,19 @@ def test_particles_start_from_the_initializers_each_on_its_own():
     limit = (6 / 31) ** 0.5  # of Glorot's uniform distribution
     assert len(np.unique(kernels)) == kernels.size and 0.8 * limit < np.abs(kernels).max() < limit
     np.testing.assert_array_equal(learner.others[1], np.full((4, 30), 0.1, "float32"))
+
+
+def test_particles_of_a_network_with_seeds_differ_too():
+    seeded = keras.Sequential([keras.Input((2,)), keras.layers.Dense(3, kernel_initializer=keras.initializers.GlorotUniform(seed=1))])
+    learner = BMAML(seeded, particles=4)
+    kernels = np.concatenate([seeded.trainable_variables[0][None], learner.others[0]])
+    assert len(np.unique(kernels)) == kernels.size
+
+
+def test_one_particle_of_a_network_with_constraints_trains():
+    learner = BMAML(networks.dense_lwta((1,), 1, blocks=(2,)), likelihood="gaussian", particles=1, inner_steps=1)
+    learner.compile("sgd")
+    learner.fit(Sinusoid("train", batch=2, seed=0, train_queries=5).dataset(), steps_per_epoch=1, verbose=0)
 
 
 def test_draws_that_are_no_multiple_of_the_particles_are_refused():

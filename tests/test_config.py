@@ -41,15 +41,15 @@ def test_the_papers_settings_are_in_the_shipped_configuration():
 
 
 def test_a_resolved_configuration_reads_back_the_same():
-    config = configuration.from_dict(changed(evaluation={"draws": 7, "inner_batch": None}))
+    config = configuration.from_dict(changed(evaluation={"draws": 7, "test_inner_steps": None}))
     assert configuration.from_dict(yaml.safe_load(config.to_yaml())).resolved() == config.resolved()
     assert config.resolved()["network"]["blocks"] == [4]
     assert config.resolved()["learner"]["inner_lr"] == 0.003  # defaults are written out, so that a later default changes nothing
 
 
 def test_the_evaluation_may_override_the_learner():
-    config = configuration.from_dict(changed(evaluation={"draws": 7, "inner_batch": None}))
-    assert config.evaluation.overrides() == {"draws": 7, "inner_batch": None}
+    config = configuration.from_dict(changed(evaluation={"draws": 7, "test_inner_steps": None}))
+    assert config.evaluation.overrides() == {"draws": 7, "test_inner_steps": None}
     assert configuration.from_dict(SINUSOID).evaluation.overrides() == {}
 
 
@@ -69,6 +69,15 @@ def test_the_evaluation_may_override_the_learner():
         (
             changed(task={"name": "omniglott"}),
             "unknown value task.name='omniglott'. Did you mean 'omniglot'? Allowed: sinusoid, omniglot, ",
+        ),
+        (changed(task={"name": ["glyphs"]}), "unknown value task.name=['glyphs']."),
+        ({**SINUSOID, "log-every": 5}, "unknown key log-every. Did you mean "),
+        (changed(learner={"inner-lr": 0.1}), "unknown key learner.inner-lr. Did you mean 'inner_lr'?"),
+        ({**SINUSOID, "seed": 2**32}, "seed must be less than 4294967296. Received: seed=4294967296."),
+        (changed(evaluation={"inner_batch": 5}), "unknown key evaluation.inner_batch."),  # acts in training alone
+        (
+            changed(learner={"learn_noise_std": True}, evaluation={"noise_std": 0.5}),
+            "evaluation.noise_std must not be given beside learner.learn_noise_std=true",
         ),
         (changed(learner={"name": 3}), "unknown value learner.name=3. Allowed: "),
         (changed(evaluation={"draws": 0}), "evaluation.draws must be greater than or equal to 1. Received: evaluation.draws=0."),

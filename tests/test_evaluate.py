@@ -73,6 +73,12 @@ def test_overrides_change_the_test_and_not_the_model(run, tmp_path):
     assert [result["inner_steps"] for result in results] == [0, 1, 5]
 
 
+def test_inner_steps_of_the_test_go_before_the_learners_own_for_tests():
+    learner = {"name": "reptile", "inner_steps": 1, "test_inner_steps": 7}
+    config = configuration.from_dict({**REGRESSION, "learner": learner, "evaluation": {"inner_steps": 3}})
+    assert build.for_test(build.learner(config, build.tasks(config, "train")), config).steps_at_test == 3
+
+
 def test_one_test_has_the_measures_after_several_numbers_of_steps(run, tmp_path, capsys):
     out = tmp_path / "steps.json"
     assert evaluate.main(["--run", str(run.path), "--set", "evaluation.steps=[0, 1, 3]", "--out", str(out)]) == 0
@@ -129,7 +135,7 @@ def test_a_classification_result_has_its_measures(tmp_path):
         (["--tasks", "many"], 'evaluation.tasks must be a valid integer. Received: evaluation.tasks="many".'),
         (["--set", "task.name=glyphs"], "the tasks need inputs and outputs of ((28, 28, 1), 5). Received: a model of ((1,), 1)."),
         (["--set", "evaluation.drawz=3"], "unknown key evaluation.drawz. Did you mean 'draws'?"),
-        (["--set", "evaluation.learn_noise_std=true"], "error: evaluation: "),
+        (["--set", "evaluation.learn_noise_std=true"], "unknown key evaluation.learn_noise_std."),
         (["--out", "a.png"], "a test's --out must end in .json; a picture comes to lie beside it. Received: --out a.png."),
     ],
 )

@@ -12,6 +12,7 @@ import tensorflow_probability as tfp
 from stochlwta_tf import networks, random
 from stochlwta_tf.layers import GaussianDense
 from stochlwta_tf.learners import MetaLearner, Reptile, StochLWTA
+from stochlwta_tf.learners.failure import explain_failure
 from stochlwta_tf.learners.functional import functional_call, with_noise_key
 from stochlwta_tf.learners.reptile import minibatches
 from stochlwta_tf.tasks.task import Task
@@ -212,6 +213,25 @@ def test_a_long_gradient_is_scaled_down_to_the_largest_norm(norm):
         np.testing.assert_allclose(ours, w - 0.5 * g, atol=1e-5)
 
 
+def test_the_clip_bounds_the_gradient_before_adams_direction():
+    """The direction of Adam's first step with beta1 = 0 is the gradient's sign, however long the gradient is."""
+    task = one(task_batch(1), 0)
+    learner = Reptile(point_mlp(), inner_optimizer="adam", inner_lr=0.1, inner_steps=1, inner_clip_norm=1e-2)
+    psi, state = learner.current_values()
+    adapted, _ = learner.adapt(psi, state, task.support_x, task.support_y, task.key)
+    change = np.abs(np.concatenate([np.ravel(a - b) for a, b in zip(adapted, psi)]))
+    assert np.median(change[change != 0]) == pytest.approx(0.1, rel=1e-2)
+
+
+def test_a_clipped_gradient_of_zero_has_a_derivative():
+    learner = Reptile(point_mlp(), inner_clip_norm=10.0)
+    weights, _ = learner.current_values()
+    scale = tf.Variable(0.0)
+    with tf.GradientTape() as tape:
+        total = tf.add_n([tf.reduce_sum(g) for g in learner.clipped([scale * tf.ones_like(w) for w in weights])])
+    assert tape.gradient(total, scale) == sum(np.size(w) for w in weights)
+
+
 def test_fit_moves_psi_towards_the_mean_of_the_adapted_weights(learner):
     batches = [task_batch(2, seed=s) for s in range(2)]
     start = [v.numpy() for v in learner.trainable_variables]
@@ -303,6 +323,19 @@ def test_a_learner_computes_its_own_loss():
         learner.compile("sgd", metrics=["accuracy"])
 
 
+def test_keras_batch_normalisation_is_refused_wherever_it_is():
+    inner = keras.Sequential([keras.Input((2,)), keras.layers.Dense(3), keras.layers.BatchNormalization()])
+    network = keras.Sequential([keras.Input((2,)), inner, keras.layers.Dense(3)])
+    with pytest.raises(ValueError, match=r"must be `stochlwta_tf.layers.BatchNormalization`.*Received: <BatchNormalization"):
+        Reptile(network)
+
+
+def test_a_batch_of_an_unknown_number_of_tasks_is_refused(learner):
+    data = tf.data.Dataset.from_tensor_slices(task_batch(3)._asdict()).batch(2)
+    with pytest.raises(ValueError, match=r"`dataset.batch\(tasks, drop_remainder=True\)`. Received: None"):
+        learner.fit(data, verbose=0)
+
+
 def test_a_network_without_weights_is_refused():
     with pytest.raises(ValueError, match="has no trainable weights"):
         Reptile(keras.Sequential([keras.Input((2,)), keras.layers.ReLU()]))
@@ -371,15 +404,15 @@ def test_nan_in_a_support_set_stops_training_before_the_weights(learner):
     with pytest.raises(tf.errors.InvalidArgumentError, match="not finite"):
         learner.fit(tf.data.Dataset.from_tensors(tasks._asdict()), verbose=0)
     assert bits_of(learner)[: len(learner.trainable_variables)] == before[: len(learner.trainable_variables)]
-    assert learner.explain_failure(tasks) == "task 1, inner step 0: negative log-likelihood"
+    assert explain_failure(learner, tasks) == "task 1, inner step 0: negative log-likelihood"
 
 
 def test_an_explanation_names_the_term():
     learner = StochLWTA(tiny(), inner_steps=2)
     tasks = task_batch(2)
     learner.network.get_layer("output").mean.assign(np.full((4, WAY), 1e20))  # its square overflows, the outputs do not
-    assert learner.explain_failure(tasks) == "task 0, inner step 0: KL of output"
-    assert learner.explain_failure(Task(*(t[:0] for t in tasks))) == "the batch as a whole (no single term of a task alone)"
+    assert explain_failure(learner, tasks) == "task 0, inner step 0: KL of output"
+    assert explain_failure(learner, Task(*(t[:0] for t in tasks))) == "the batch as a whole (no single term of a task alone)"
 
 
 def test_losses_of_a_subclassed_network_and_of_a_shared_layer_count_once():

@@ -6,7 +6,7 @@ import tensorflow as tf
 import tensorflow_probability as tfp
 from scipy import special, stats
 
-from stochlwta_tf.objectives import Categorical, Gaussian
+from stochlwta_tf.objectives import Categorical, Gaussian, LearnedGaussian
 
 RANDOM = np.random.default_rng(0)
 LOGITS = RANDOM.normal(0, 3, (2, 6, 4)).astype("float32")  # two draws of six examples
@@ -51,6 +51,15 @@ def test_saturation_clips_renormalises_and_stops_gradients():
 @pytest.mark.parametrize("likelihood", [Categorical("probabilities", 1e-7), Gaussian(0.5)])
 def test_a_configuration_makes_the_same_likelihood(likelihood):
     assert type(likelihood).from_config(likelihood.get_config()).__dict__ == likelihood.__dict__
+
+
+@pytest.mark.parametrize("likelihood", [Gaussian(), LearnedGaussian(1)])
+def test_targets_that_would_broadcast_are_refused(likelihood):
+    outputs = tf.ones([10, 2 if isinstance(likelihood, LearnedGaussian) else 1])
+    for call in (lambda y: likelihood.nll(y, outputs), lambda y: likelihood.score(y, likelihood.predictive(outputs[None]))):
+        call(tf.zeros([10, 1]))
+        with pytest.raises(ValueError, match=r"Targets must have the shape of the means, \(10, 1\)\. Received: shape=\(10,\)$"):
+            call(tf.zeros([10]))
 
 
 def test_an_impossible_argument_is_named():

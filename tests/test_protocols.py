@@ -12,7 +12,7 @@ from stochlwta_tf.experiment import config as configuration
 from stochlwta_tf.experiment.predictions import Predictions
 from stochlwta_tf.experiment.run_folder import RunFolder
 from stochlwta_tf.tasks import TASKS, ImageTasks
-from stochlwta_tf.tasks.protocols import PROTOCOLS, ProtocolName
+from stochlwta_tf.tasks.protocols import PROTOCOLS, ProtocolName, check_disjoint
 
 
 @pytest.fixture(autouse=True)
@@ -34,6 +34,12 @@ def test_a_class_in_training_and_test_is_an_error_in_standard_alone():
     with pytest.raises(ConfigurationError, match=r"but 1 are in both. Received: class 'row 5'\.$"):
         ImageTasks(banks, "test", 2, 0, queries=2)
     ImageTasks(banks, "test", 2, 0, queries=2, way=2, protocol="original_code")
+
+
+def test_a_class_that_was_trained_on_turned_was_trained_on():
+    names = bank(range(3)).names
+    with pytest.raises(ConfigurationError, match=r"but 3 are in both. Received: class 'row 0'\.$"):
+        check_disjoint([f"{name} 90°" for name in names], names)
 
 
 def test_a_data_set_has_its_own_protocols():

@@ -102,15 +102,10 @@ def learner(config, distribution):
 def for_test(learner, config):
     """The learner with the options that `evaluation` sets for the test; its weights are those of the given one at this moment."""
     overrides = config.evaluation.overrides()
+    if "inner_steps" in overrides:  # in a test they are its own, whatever the learner's `test_inner_steps`
+        overrides.setdefault("test_inner_steps", overrides["inner_steps"])
     with _named("evaluation"):
-        return with_options(learner, **overrides) if overrides else learner
-
-
-def with_options(learner, **options):
-    """A learner with other options, such as `draws=10`, and the weights of the given one at this moment."""
-    twin = type(learner).from_config({**learner.get_config(), **options})
-    twin.set_weights(learner.get_weights())
-    return twin
+        return learner.with_options(**overrides) if overrides else learner
 
 
 def saved_learner(path, distribution):

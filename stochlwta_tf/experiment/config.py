@@ -123,7 +123,7 @@ class Configuration(Section):
     """
 
     name: Annotated[str, Field(pattern=r"^\w[\w.-]*$")]
-    seed: Annotated[int, Field(ge=0)] = 0
+    seed: Annotated[int, Field(ge=0, lt=2**32)] = 0
     task: Section
     network: Section
     learner: Section
@@ -155,6 +155,9 @@ class Configuration(Section):
             )
         if training.validate_every:
             multiple("training.validation_tasks", training.validation_tasks, "evaluation.batch", self.evaluation.batch)
+        for learned, key in (("learn_inner_rates", "inner_lr"), ("learn_noise_std", "noise_std")):
+            if getattr(self.learner, learned, False) and key in self.evaluation.overrides():
+                raise ValueError(f"evaluation.{key} must not be given beside learner.{learned}=true: the learned one is tested.")
         if self.optimizer.clip_norm is not None and self.optimizer.clip_value is not None:
             raise ValueError(
                 f"optimizer.clip_norm must be null beside clip_value. Received: optimizer.clip_norm={self.optimizer.clip_norm}."
@@ -208,7 +211,8 @@ def from_dict(values, where="configuration"):
 def _model(task, network, learner):
     """The `Configuration` class for three pairs of a name and what it names; a suite loads hundreds of configurations."""
     learner_options = options_of(learner[1], _GIVEN["learner"])
-    evaluation = pydantic.create_model("Evaluation", __base__=Evaluation, **{k: (hint, None) for k, (hint, _) in learner_options.items()})
+    of_test = {key: (hint, None) for key, (hint, _) in learner_options.items() if key not in learner[1].training_options}
+    evaluation = pydantic.create_model("Evaluation", __base__=Evaluation, **of_test)
     sections = {kind: section(kind, *pair, _GIVEN[kind]) for kind, pair in zip(_GIVEN, (task, network, learner), strict=True)}
     fields = {kind: (model, ...) for kind, model in sections.items()} | {"evaluation": (evaluation, evaluation())}
     return pydantic.create_model("Configuration", __base__=Configuration, **fields)

@@ -1,7 +1,6 @@
 """One test after several numbers of inner steps: `evaluation.steps`."""
 
 from stochlwta_tf.errors import NonFiniteError
-from stochlwta_tf.experiment import build
 
 
 def after_steps(learner, counts, test):
@@ -20,7 +19,7 @@ def after_steps(learner, counts, test):
     results = {}
     for steps in counts:
         try:
-            measures = test(build.with_options(learner, test_inner_steps=steps))
+            measures = test(learner.with_options(test_inner_steps=steps))
         except NonFiniteError as error:  # does not cost the other numbers
             print(f"after {steps} inner steps: {error}")
             continue

@@ -27,7 +27,7 @@ class RunningMean(keras.callbacks.Callback):
         self._count, self._way = done // EVERY, test.way
         last = next((row for row in read(path) if int(row["iteration"]) == done), dict.fromkeys(_COLUMNS, 0.0))
         # Numbers of classes that were right: whole, so that a resumed mean is the uninterrupted one to the last bit.
-        self._right = {name: round(float(last[name] or 0.0) * self._count * self._way) for name in _COLUMNS}
+        self._right = {name: round(float(last.get(name) or 0.0) * self._count * self._way) for name in _COLUMNS}
 
     def on_train_batch_end(self, batch, logs=None):
         iteration = int(self.model.optimizer.iterations)

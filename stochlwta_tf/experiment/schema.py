@@ -89,7 +89,9 @@ def validate(model, values, where):
 
 
 def _one_line(error, model):
-    path = [str(part) for part in error["loc"] if not isinstance(part, str) or part.isidentifier()]
+    # Without the names of union members; a key that is not one of ours may be anything.
+    loc = error["loc"]
+    path = [str(part) for i, part in enumerate(loc, 1) if not isinstance(part, str) or part.isidentifier() or i == len(loc)]
     key, value, message = ".".join(path), error["input"], error["msg"].removeprefix("Value error, ")
     if error["type"] == "extra_forbidden":
         *parents, last = path

@@ -84,6 +84,7 @@ def fit(config, folder, learner, splits):
     from stochlwta_tf.experiment.progress import ProgressBar
     from stochlwta_tf.experiment.records import Checkpoints, MetricsLog
     from stochlwta_tf.experiment.running_mean import RunningMean
+    from stochlwta_tf.learners.failure import explain_failure
     from stochlwta_tf.tasks.protocols import PROTOCOLS
 
     training = config.training
@@ -120,7 +121,7 @@ def fit(config, folder, learner, splits):
         if "not finite" not in error.message:
             raise
         iteration = int(learner.optimizer.iterations)
-        term = learner.explain_failure(splits["train"].sample(iteration))
+        term = explain_failure(learner, splits["train"].sample(iteration))
         kept = f"The last good checkpoint is {checkpoints.latest}." if checkpoints.latest else "There is no checkpoint yet."
         raise NonFiniteError(f"not finite at iteration {iteration} (seed {config.seed}): {term}. {kept}") from error
     finally:

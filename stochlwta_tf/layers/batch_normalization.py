@@ -19,6 +19,21 @@ def stored_statistics():
         _stored.reset(token)
 
 
+def check_normalization(network):
+    """Refuses a network, or one with a network in it, that has the batch normalisation of Keras.
+
+    Raises:
+        ValueError: It has.  Its moving averages would be those of no task.
+    """
+    for layer in network.layers:
+        if isinstance(layer, keras.layers.BatchNormalization):
+            raise ValueError(
+                f"Batch normalisation must be `stochlwta_tf.layers.BatchNormalization`, whose statistics are one task's. Received: {layer}"
+            )
+        if isinstance(layer, keras.Model):
+            check_normalization(layer)
+
+
 @keras.saving.register_keras_serializable(package="stochlwta_tf")
 class BatchNormalization(keras.layers.Layer):
     """y = gamma (x − mean) / sqrt(variance + epsilon) + beta, over all axes but the last.

@@ -46,6 +46,8 @@ class ABML(MetaGradientLearner):
     >>> learner.fit(Sinusoid("train", batch=25, seed=0).dataset(), steps_per_epoch=1000)
     """
 
+    training_options = (*MetaGradientLearner.training_options, "training_tasks", "rho_initial")
+
     def __init__(
         self,
         network,

@@ -65,6 +65,10 @@ class AdaptedModel:
 
     def _inputs(self, argument, x):
         shape = self.learner.network.input_shape[1:]
+        if np.asarray(x).dtype == np.uint8:
+            raise ValueError(
+                f"`{argument}` must be scaled as in training: this package's tasks have pixels from 0 to 1. Received: dtype=uint8"
+            )
         x = tf.cast(tf.convert_to_tensor(np.asarray(x)), self.learner.network.trainable_variables[0].dtype)
         if len(x.shape) != len(shape) + 1 or tuple(x.shape[1:]) != tuple(shape) or not x.shape[0]:
             raise ValueError(

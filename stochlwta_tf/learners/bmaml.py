@@ -35,7 +35,8 @@ class BMAML(MetaGradientLearner):
     and its gradient goes through the n steps.  A prediction averages over particles.
 
     Args:
-        network: A built `keras.Model`; its weights are the first particle, and the others start from its initializers, drawn anew.
+        network: A built `keras.Model`; its weights are the first particle, and the others start from its initializers, drawn anew
+            without their seeds: particles that start as one stay one.
         particles: M.
         meta_loss: `"chaser"` or `"nll"`.
         leader_steps: s.
@@ -53,6 +54,8 @@ class BMAML(MetaGradientLearner):
     >>> learner.compile(keras.optimizers.Adam(0.001))
     >>> learner.fit(Sinusoid("train", batch=25, seed=0).dataset(), steps_per_epoch=1000)
     """
+
+    training_options = (*MetaGradientLearner.training_options, "particles", "meta_loss", "leader_steps", "prior")
 
     def __init__(
         self,
@@ -81,13 +84,13 @@ class BMAML(MetaGradientLearner):
     def _redrawn(self):
         """The trainable variables of networks made as this one is, for each further particle."""
         for _ in range(self.particles - 1):
-            copy = type(self.network).from_config(self.network.get_config())
+            copy = type(self.network).from_config(_anew(self.network.get_config()))
             if not copy.built:
                 copy.build(self.network.input_shape)
             yield copy.trainable_variables
 
     def _add_others(self, own, *redrawn):
-        constraint = own.constraint and functools.partial(_of_each, own.constraint)
+        constraint = functools.partial(_of_each, own.constraint) if own.constraint and redrawn else None
         variable = self.add_weight(shape=(len(redrawn), *own.shape), initializer="zeros", constraint=constraint, name=f"others_{own.name}")
         variable.assign(np.reshape([v.numpy() for v in redrawn], variable.shape))
         return variable
@@ -201,6 +204,13 @@ class BMAML(MetaGradientLearner):
     def get_config(self):
         config = {"particles": self.particles, "meta_loss": self.meta_loss_name, "leader_steps": self.leader_steps, "prior": self.prior}
         return {**super().get_config(), **config}
+
+
+def _anew(config):
+    """A configuration without seeds, and, where Keras is loading a model, without the marks by which it would share objects."""
+    if isinstance(config, dict):
+        return {key: None if key == "seed" else _anew(value) for key, value in config.items() if key != "shared_object_id"}
+    return [_anew(value) for value in config] if isinstance(config, list) else config
 
 
 def _of_each(constraint, values):

@@ -1,5 +1,6 @@
 """The base of all learners: a Keras model that wraps a network, adapts it to tasks and meta-trains it."""
 
+import contextlib
 from typing import Annotated, Literal
 
 import keras
@@ -7,8 +8,10 @@ import tensorflow as tf
 from pydantic import Field
 
 from stochlwta_tf import objectives, random
-from stochlwta_tf.layers import stored_statistics, with_observation_noise
+from stochlwta_tf.layers import with_observation_noise
+from stochlwta_tf.layers.batch_normalization import check_normalization, stored_statistics
 from stochlwta_tf.learners.adapted_model import AdaptedModel
+from stochlwta_tf.learners.compiled_model import CompiledModel
 from stochlwta_tf.learners.functional import Stream, functional_call, with_noise_key
 from stochlwta_tf.learners.task_runner import TaskRunner
 from stochlwta_tf.tasks.task import Task
@@ -18,9 +21,10 @@ _OPTIONS = (
     *("noise_std", "learn_noise_std", "saturation", "average", "inner_lr", "inner_clip_norm", "inner_steps", "test_inner_steps"),
     *("inner_loss", "draws", "batch_statistics", "runner", "parallel_tasks"),
 )
+_TINY = 1e-30
 
 
-class MetaLearner(keras.Model):
+class MetaLearner(CompiledModel):
     """A network together with a way to adapt it to a task and to learn from many.
 
     A method is a subclass with two or three pure functions of one task, all on plain tensors (`psi` are the values of
@@ -51,8 +55,10 @@ class MetaLearner(keras.Model):
         runner: `"vectorized"`, `"loop"` or `"auto"`; see `TaskRunner`.
         parallel_tasks: Tasks, or shards of tasks, under way at once; by default one for each core. See `TaskRunner`.
 
+    Options are fixed once the learner has been used; `with_options` gives another learner.
+
     Raises:
-        ValueError: If the network has no weights to adapt.
+        ValueError: If the network has no weights to adapt, or the batch normalisation of Keras, which keeps moving averages over tasks.
 
     Example:
 
@@ -64,6 +70,8 @@ class MetaLearner(keras.Model):
 
     #: Which examples the score of `task_update` is on.
     train_score = "support"
+    #: Options that have no part in adapting to a task and predicting, so that a test cannot set them otherwise.
+    training_options = ("learn_noise_std",)
 
     def __init__(
         self,
@@ -88,6 +96,7 @@ class MetaLearner(keras.Model):
         super().__init__(**kwargs)
         if not network.trainable_variables:
             raise ValueError(f"The network has no trainable weights; build it before it is wrapped. Received: network={network}")
+        check_normalization(network)
         if learn_noise_std and likelihood != "gaussian":
             raise ValueError(f"`learn_noise_std` needs regression tasks. Received: learn_noise_std=True, likelihood={likelihood!r}")
         if learn_noise_std:
@@ -113,7 +122,6 @@ class MetaLearner(keras.Model):
         self._score_metric = keras.metrics.Mean(self.likelihood.score_name)
         self._train_score_metric = keras.metrics.Mean(f"{self.train_score}_{self.likelihood.score_name}")
         self.task_runner = TaskRunner.for_network(network, runner, parallel_tasks)
-        self._compiled_functions = {}
         self._terms = None
         self.built = True  # `build()` would lock the attributes before a subclass adds its own weights
 
@@ -143,15 +151,32 @@ class MetaLearner(keras.Model):
             self._terms.extend(terms.items())
         return tf.add_n(list(terms.values()))
 
+    @contextlib.contextmanager
+    def noting_terms(self):
+        """A list that fills with the (name, value) of every term summed within the block, for `explain_failure`."""
+        self._terms = []
+        try:
+            yield self._terms  # not the list itself, which Keras wraps
+        finally:
+            self._terms = None
+
     def descend(self, weights, gradients, rate):
-        """One step of gradient descent on the network's weights, inside their constraints; `rate` is a number, or one tensor a weight."""
-        if self.inner_clip_norm is not None:
-            # As tf.clip_by_global_norm, by operations that tf.vectorized_map knows.
-            norm = tf.sqrt(tf.add_n([tf.reduce_sum(tf.square(g)) for g in gradients]))
-            scale = self.inner_clip_norm / tf.maximum(norm, self.inner_clip_norm)
-            gradients = [scale * g for g in gradients]
+        """One step of gradient descent on the network's weights: against the clipped gradients; see `step`."""
+        return self.step(weights, self.clipped(gradients), rate)
+
+    def clipped(self, gradients):
+        """The gradients of an inner step, within the global norm `inner_clip_norm`."""
+        if self.inner_clip_norm is None:
+            return gradients
+        # As tf.clip_by_global_norm, by operations that tf.vectorized_map knows; the root has no derivative at 0.
+        squares = tf.add_n([tf.reduce_sum(tf.square(g)) for g in gradients])
+        scale = self.inner_clip_norm / tf.maximum(tf.sqrt(tf.maximum(squares, _TINY)), self.inner_clip_norm)
+        return [scale * g for g in gradients]
+
+    def step(self, weights, directions, rate):
+        """The network's weights against some directions, inside their constraints; `rate` is a number, or one tensor a weight."""
         rates = rate if isinstance(rate, list) else [rate] * len(weights)
-        stepped = [w - r * g for w, r, g in zip(weights, rates, gradients)]
+        stepped = [w - r * d for w, r, d in zip(weights, rates, directions)]
         return [w if v.constraint is None else v.constraint(w) for v, w in zip(self.network.trainable_variables, stepped)]
 
     @property
@@ -187,12 +212,6 @@ class MetaLearner(keras.Model):
 
     # Many tasks.
 
-    def compiled_function(self, name, build):
-        """The compiled function of that name, built at its first use."""
-        if name not in self._compiled_functions:
-            self._compiled_functions[name] = build()
-        return self._compiled_functions[name]
-
     def current_values(self):
         """psi and state: the values of the trainable variables, and of the network's non-trainable ones."""
         return [tf.convert_to_tensor(v) for v in self.trainable_variables], [
@@ -201,6 +220,8 @@ class MetaLearner(keras.Model):
 
     def meta_gradient(self, tasks):
         """The mean meta-gradient over a batch of tasks, and the mean (loss, score)."""
+        if tasks.key.shape[0] is None:
+            raise ValueError("A batch must have a known number of tasks: `dataset.batch(tasks, drop_remainder=True)`. Received: None")
         update = self.compiled_function("update", lambda: self.task_runner.mean(self.task_update))
         return update(*self.current_values(), tasks)
 
@@ -283,31 +304,6 @@ class MetaLearner(keras.Model):
     def call(self, x, training=False):
         """The network before any adaptation."""
         return self.network(x, training=training)
-
-    def explain_failure(self, tasks):
-        """Replays a batch of tasks eagerly, one at a time, and names the first term that is not finite.
-
-        Args:
-            tasks: The `Task` batch at which training stopped.
-
-        Returns:
-            A phrase such as `"task 3, inner step 2: KL of hidden1"`.
-        """
-        psi, state = self.current_values()
-        for i in range(tasks.key.shape[0]):
-            self._terms = []
-            try:
-                gradient, _ = self.task_update(psi, state, Task(*(t[i] for t in tasks)))
-                terms = [(name, tf.reduce_all(tf.math.is_finite(value))) for name, value in self._terms]
-            finally:
-                self._terms = None
-            terms += [
-                (f"meta-gradient of {v.path}", tf.reduce_all(tf.math.is_finite(g))) for v, g in zip(self.trainable_variables, gradient)
-            ]
-            for name, finite in terms:
-                if not finite:
-                    return f"task {i}, {name}"
-        return "the batch as a whole (no single term of a task alone)"
 
     def get_config(self):
         config = {name: getattr(self, name) for name in _OPTIONS}

@@ -38,6 +38,8 @@ class MAML(MetaGradientLearner):
     >>> learner.fit(Omniglot("train", batch=16, seed=0).dataset(), steps_per_epoch=5000)
     """
 
+    training_options = (*MetaGradientLearner.training_options, "order", "learn_inner_rates", "multi_step_loss")
+
     def __init__(
         self,
         network,

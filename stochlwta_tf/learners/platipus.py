@@ -43,6 +43,8 @@ class PLATIPUS(MetaGradientLearner):
     >>> learner.fit(Sinusoid("train", batch=25, seed=0).dataset(), steps_per_epoch=1000)
     """
 
+    training_options = (*MetaGradientLearner.training_options, "kl_weight", "log_std_initial", "mean_lr_initial")
+
     def __init__(
         self,
         network,

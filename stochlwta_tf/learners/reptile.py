@@ -35,6 +35,8 @@ class Reptile(MetaLearner):
     >>> learner.compile(keras.optimizers.SGD(keras.optimizers.schedules.PolynomialDecay(1.0, 100_000, 0.0)))
     """
 
+    training_options = (*MetaLearner.training_options, "inner_batch")
+
     def __init__(
         self,
         network,
@@ -67,10 +69,11 @@ class Reptile(MetaLearner):
                 outputs, state, losses = self.call_network(weights, state, step_x, step_key, training=True)
                 loss = self.inner_objective(step_y, outputs, losses, f"inner step {i}")
             gradients = tape.gradient(loss, weights, unconnected_gradients="zero")
+            directions = self.clipped(gradients)
             if self.inner_optimizer == "adam":
-                gradients, squares = _adam(gradients, squares, tf.cast(i + 1, loss.dtype))
+                directions, squares = _adam(directions, squares, tf.cast(i + 1, loss.dtype))
             score = self.likelihood.score(step_y, self.likelihood.predictive(outputs[None]))
-            return i + 1, self.descend(weights, gradients, self.inner_lr), state, squares, loss, score
+            return i + 1, self.step(weights, directions, self.inner_lr), state, squares, loss, score
 
         squares = [tf.zeros_like(w) for w in psi] if self.inner_optimizer == "adam" else []
         start = (tf.constant(0), list(psi), list(state), squares, zero, zero)

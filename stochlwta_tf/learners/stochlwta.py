@@ -30,9 +30,10 @@ class StochLWTA(Reptile):
 
     Example:
 
-    >>> learner = StochLWTA(networks.dense_lwta((28, 28, 1), 20))
+    >>> network = networks.dense_lwta((28, 28, 1), 20, winners_kl_weight=0, weights_kl_weight=0)  # at their full weight nothing is learned
+    >>> learner = StochLWTA(network)
     >>> learner.compile(keras.optimizers.SGD(keras.optimizers.schedules.PolynomialDecay(0.25, 60_000, 0.0)))
-    >>> learner.fit(Omniglot("train", batch=50, seed=0).dataset(), steps_per_epoch=60_000)
+    >>> learner.fit(Omniglot("train", batch=50, seed=0, way=20, shot=1, train_queries=0).dataset(), steps_per_epoch=60_000)
     """
 
     def __init__(self, network, *, draws: Annotated[int, Field(ge=1)] = 4, **kwargs):

@@ -1,6 +1,7 @@
 """Labelled images in memory, sorted by class: what few-shot image tasks are sampled from."""
 
 import mmap
+import re
 
 import numpy as np
 import tensorflow as tf
@@ -103,6 +104,11 @@ class ClassBank:
         images = np.concatenate([np.rot90(self.images, turns, axes=(1, 2)) for turns in range(4)])
         first = np.concatenate([self.first + turns * len(self.images) for turns in range(4)])
         return ClassBank(images, first, np.tile(self.count, 4), [f"{name} {turns * 90}°" for turns in range(4) for name in self.names])
+
+    @staticmethod
+    def unrotated(name):
+        """The name of the class that a class of `rotated()` was turned from; any other as it is."""
+        return re.sub(r" (0|90|180|270)°$", "", name)
 
     def check(self, way, images):
         """Raises a DataError if tasks of `way` classes with `images` distinct images each cannot be drawn."""

@@ -3,6 +3,7 @@
 from typing import Literal, NamedTuple
 
 from stochlwta_tf.errors import ConfigurationError
+from stochlwta_tf.tasks.class_bank import ClassBank
 
 ProtocolName = Literal["standard", "paper", "original_code"]
 
@@ -54,6 +55,6 @@ def check_disjoint(training, test):
 
 
 def shared(training, test):
-    """The names in both of two lists, in the order of the second."""
-    training = set(training)
-    return [name for name in test if name in training]
+    """Those of the second list of names that are in the first too, a class turned by 90 degrees being the class."""
+    training = set(map(ClassBank.unrotated, training))
+    return [name for name in test if ClassBank.unrotated(name) in training]
