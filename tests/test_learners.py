@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 import tensorflow as tf
 import tensorflow_probability as tfp
+from small_tasks import point_tasks
 
 from stochlwta_tf import networks, random
 from stochlwta_tf.layers import GaussianDense
@@ -405,6 +406,23 @@ def test_nan_in_a_support_set_stops_training_before_the_weights(learner):
         learner.fit(tf.data.Dataset.from_tensors(tasks._asdict()), verbose=0)
     assert bits_of(learner)[: len(learner.trainable_variables)] == before[: len(learner.trainable_variables)]
     assert explain_failure(learner, tasks) == "task 1, inner step 0: negative log-likelihood"
+
+
+@pytest.mark.parametrize("clip", [None, 1.0])
+def test_a_gradient_whose_square_overflows_stops_training_unless_it_is_clipped(clip):
+    """Adam's second moment would be infinite from then on, and the weight stand still without a word."""
+    learner = Reptile(networks.mlp((1,), 1, units=(4,)), likelihood="gaussian", inner_lr=1e20, inner_steps=1)
+    learner.compile(keras.optimizers.Adam(0.001, clipnorm=clip))
+    tasks = point_tasks(count=2)
+    assert all(np.isfinite(g).all() for g in learner.meta_gradient(tasks)[0])
+    data = tf.data.Dataset.from_tensors(tasks._asdict())
+    if clip:
+        learner.fit(data, verbose=0)
+        assert all(np.isfinite(v).all() for v in learner.optimizer.variables)
+    else:
+        with pytest.raises(tf.errors.InvalidArgumentError, match="not finite"):
+            learner.fit(data, verbose=0)
+        assert explain_failure(learner, tasks).startswith("task 0, meta-gradient of ")
 
 
 def test_an_explanation_names_the_term():

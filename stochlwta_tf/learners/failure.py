@@ -23,8 +23,9 @@ def explain_failure(learner, tasks):
     for i in range(tasks.key.shape[0]):
         with learner.noting_terms() as noted:
             gradient, _ = learner.task_update(psi, state, Task(*(t[i] for t in tasks)))
-        noted += [(f"meta-gradient of {v.path}", g) for v, g in zip(learner.trainable_variables, gradient)]
-        for name, value in noted:
-            if not tf.reduce_all(tf.math.is_finite(value)):
+        terms = [(name, tf.reduce_all(tf.math.is_finite(value))) for name, value in noted]
+        terms += [(f"meta-gradient of {v.path}", learner.usable(g)) for v, g in zip(learner.trainable_variables, gradient)]
+        for name, finite in terms:
+            if not finite:
                 return f"task {i}, {name}"
     return "the batch as a whole (no single term of a task alone)"

@@ -261,13 +261,19 @@ class MetaLearner(CompiledModel):
 
     def train_step(self, data):
         gradient, (loss, score) = self.meta_gradient(Task(**data))
-        finite = tf.reduce_all([tf.reduce_all(tf.math.is_finite(t)) for t in (*gradient, loss)])
+        finite = tf.reduce_all([self.usable(t) for t in (*gradient, loss)])
         with tf.control_dependencies([tf.debugging.Assert(finite, ["The loss or the meta-gradient is not finite."])]):
             replicas = tf.distribute.get_strategy().num_replicas_in_sync  # Keras optimizers sum over replicas
             self.optimizer.apply([g / replicas for g in gradient], self.trainable_variables)
         self._loss_metric.update_state(loss)
         self._train_score_metric.update_state(score)
         return {m.name: m.result() for m in (self._loss_metric, self._train_score_metric)}
+
+    def usable(self, gradient):
+        """Whether a meta-gradient is finite and, unless the optimizer clips it, its square: Adam would keep an infinite one for good."""
+        optimizer = getattr(self, "optimizer", None)  # there is none before `compile`
+        clips = any(getattr(optimizer, name, None) for name in ("clipnorm", "clipvalue", "global_clipnorm"))
+        return tf.reduce_all(tf.math.is_finite(gradient if clips else tf.square(gradient)))
 
     def test_step(self, data):
         evaluate = self.compiled_function("evaluate", lambda: self.task_runner.map(self.task_evaluate))
