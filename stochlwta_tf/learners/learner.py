@@ -220,8 +220,6 @@ class MetaLearner(CompiledModel):
 
     def meta_gradient(self, tasks):
         """The mean meta-gradient over a batch of tasks, and the mean (loss, score)."""
-        if tasks.key.shape[0] is None:
-            raise ValueError("A batch must have a known number of tasks: `dataset.batch(tasks, drop_remainder=True)`. Received: None")
         update = self.compiled_function("update", lambda: self.task_runner.mean(self.task_update))
         return update(*self.current_values(), tasks)
 
@@ -261,7 +259,7 @@ class MetaLearner(CompiledModel):
 
     def train_step(self, data):
         gradient, (loss, score) = self.meta_gradient(Task(**data))
-        finite = tf.reduce_all([self.usable(t) for t in (*gradient, loss)])
+        finite = tf.reduce_all([tf.math.is_finite(loss), *map(self.usable, gradient)])
         with tf.control_dependencies([tf.debugging.Assert(finite, ["The loss or the meta-gradient is not finite."])]):
             replicas = tf.distribute.get_strategy().num_replicas_in_sync  # Keras optimizers sum over replicas
             self.optimizer.apply([g / replicas for g in gradient], self.trainable_variables)

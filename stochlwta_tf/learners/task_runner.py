@@ -85,7 +85,7 @@ class TaskRunner:
 
     def _sharded(self, function, combine):
         def batched(weights, state, tasks):
-            count = tasks.key.shape[0]
+            count = _count(tasks)
             shards = max(n for n in range(1, self.parallel_tasks + 1) if count % n == 0)
             parts = zip(*(tf.split(t, shards) for t in tasks))
             return tf.nest.map_structure(combine, *(function(weights, state, Task(*part)) for part in parts))
@@ -105,7 +105,7 @@ class TaskRunner:
 
     def _loop_mean(self, function):
         def batched(weights, state, tasks):
-            count = tasks.key.shape[0]
+            count = _count(tasks)
 
             def add(i, total):
                 result = function([tf.identity(w) for w in weights], state, Task(*(tf.gather(t, i) for t in tasks)))
@@ -130,6 +130,12 @@ def _vectorized(function):
         return tf.vectorized_map(one, tuple(tasks), fallback_to_while_loop=False)
 
     return batched
+
+
+def _count(tasks):
+    if tasks.key.shape[0] is None:
+        raise ValueError("A batch must have a known number of tasks: `dataset.batch(tasks, drop_remainder=True)`. Received: None")
+    return tasks.key.shape[0]
 
 
 def has_convolution(network):
