@@ -56,10 +56,12 @@ def test_all_times_of_a_table_are_of_one_file(tmp_path):
 def test_a_configuration_without_its_data_is_passed_by(tmp_path, capsys):
     absent = {**TINY, "name": "absent", "task": {"name": "image_folder", "data_dir": str(tmp_path / "none"), "way": 2, "shot": 1}}
     configs = [configuration.from_dict({**values, "network": {"name": "mlp", "units": [4]}}) for values in (absent, TINY)]
-    assert [c.config.name for c in timing.contestants_of(configs)] == ["tiny"]
+    result = timing.measure(configs[:1], 2, configs)
     assert "absent: passed by: data_dir must be a folder" in capsys.readouterr().err
+    assert [(entry["config"]["name"], entry["parameters"]["trainable"]) for entry in result["entries"]] == [("tiny", 13)]
+    assert "train" not in result["entries"][0]  # its parameters were asked for alone
     with pytest.raises(UserError, match="the data of none of the configurations is there"):
-        timing.contestants_of(configs[:1])
+        timing.measure(configs[:1], 2)
 
 
 def test_configurations_are_timed_in_turns(tmp_path, capsys):

@@ -21,7 +21,7 @@ from stochlwta_tf.experiment import config as configuration
 from stochlwta_tf.experiment.exit_status import exit_status, stoppable
 from stochlwta_tf.experiment.run_folder import device_name, environment, write_json
 
-_TIMED = ("train_ms", "predict_ms", "parameters_trainable", "parameters_stored")
+_TIMES, _COUNTS = ("train_ms", "predict_ms"), ("parameters_trainable", "parameters_stored")
 
 
 def main(argv=None):
@@ -49,24 +49,36 @@ def _main(arguments):
             print(json.dumps(rate(config)))
             return
         if arguments.suite:
-            cells = {
-                cell.config + str(cell.assignments): cell for cell in suite_file.load(arguments.suite).cells() if cell.measure in _TIMED
-            }
-            configs = [cell.load(arguments.set) for cell in cells.values() if cell.exists]
+            configs = _of_suite(arguments.suite, _TIMES, arguments.set)
+            counted = {key: config for key, config in _of_suite(arguments.suite, _COUNTS, arguments.set).items() if key not in configs}
+            configs, counted = list(configs.values()), list(counted.values())
         else:
-            configs = [configuration.load(path, arguments.set) for path in arguments.config]
-        if not configs:
+            configs, counted = [configuration.load(path, arguments.set) for path in arguments.config], []
+        if not configs and not counted:
             raise UserError("none of the suite's columns is a time or a number of parameters with a configuration in this version.")
         # One process has one setting of threads: the first's if all agree, else TensorFlow's own.
-        first = configs[0]
+        first = (configs + counted)[0]
         if any(config.runtime != first.runtime for config in configs):
             values = {**first.resolved(), "runtime": {"device": first.runtime.device}}
             first = configuration.from_dict(values)
         build.runtime(first)
-        result = measure(configs, arguments.rounds)
+        result = measure(configs, arguments.rounds, counted)
         if arguments.out:
             Path(arguments.out).parent.mkdir(parents=True, exist_ok=True)
             write_json(Path(arguments.out), result)
+
+
+def _of_suite(name, measures, assignments):
+    """The configurations of a suite's cells of some measures, by what tells them apart."""
+    cells = [cell for cell in suite_file.load(name).cells() if cell.measure in measures and cell.exists]
+    return {(cell.config, *cell.assignments): cell.load(assignments) for cell in cells}
+
+
+def parameters_of(learner):
+    """What a learner trains and stores, as the paper counts and as it is."""
+    from stochlwta_tf.networks import trainable_parameters
+
+    return {"trainable": trainable_parameters(learner), "stored": learner.count_params()}
 
 
 class Contestant:
@@ -77,8 +89,6 @@ class Contestant:
     """
 
     def __init__(self, config):
-        from stochlwta_tf.networks import trainable_parameters
-
         self.config = config
         tasks = build.tasks(config, "train")
         self.learner = build.learner(config, tasks)
@@ -87,7 +97,7 @@ class Contestant:
         self._batches = iter(tasks.dataset())
         self.learner.make_train_function()
         self._step = self.learner.train_function  # what `fit` calls: as many iterations as `training.steps_per_execution`
-        self.parameters = {"trainable": trainable_parameters(self.learner), "stored": self.learner.count_params()}
+        self.parameters = parameters_of(self.learner)
 
     def train(self):
         """Milliseconds of a meta-iteration."""
@@ -103,17 +113,21 @@ class Contestant:
         return 1000 * (time.perf_counter() - start)
 
 
-def measure(configs, rounds):
+def measure(configs, rounds, counted=()):
     """Times configurations in turns.
 
     Args:
         configs: `Configuration`s.
         rounds: Measurements of each.
+        counted: Further ones, of which only the parameters are counted.
 
     Returns:
         What a `timing.json` holds, a dictionary.
     """
-    contestants = contestants_of(configs)
+    contestants = with_data(Contestant, configs)
+    learners = with_data(lambda config: (config, build.learner(config, build.tasks(config, "train"))), counted)
+    if not contestants and not learners:
+        raise UserError("the data of none of the configurations is there.")
     times = {(i, what): [] for i in range(len(contestants)) for what in ("train", "predict")}
     for round_, (i, what) in itertools.product(range(rounds + 2), times):
         times[i, what].append(getattr(contestants[i], what)())
@@ -125,7 +139,8 @@ def measure(configs, rounds):
         spreads = {what: _spread(times[i, what], _steps(contestant) if what == "train" else 1) for what in ("train", "predict")}
         entries.append({"config": contestant.config.resolved(), **spreads, "parameters": contestant.parameters})
         print(f"{contestant.config.name}: " + ", ".join(f"{what} {s['median_ms']:.2f} ms" for what, s in spreads.items()), flush=True)
-    around = environment(configs[0])
+    entries += [{"config": config.resolved(), "parameters": parameters_of(learner)} for config, learner in learners]
+    around = environment((list(configs) + list(counted))[0])
     return {
         "device": device_name(),
         "threads": around["threads"],
@@ -138,21 +153,15 @@ def measure(configs, rounds):
     }
 
 
-def contestants_of(configs):
-    """A `Contestant` of each configuration whose data is there; the others are named on standard error.
-
-    Raises:
-        UserError: None is left.
-    """
-    contestants = []
+def with_data(make, configs):
+    """`make` of each configuration whose data is there; the others are named on standard error."""
+    made = []
     for config in configs:
         try:
-            contestants.append(Contestant(config))
+            made.append(make(config))
         except DataError as error:
             print(f"{config.name}: passed by: {error}", file=sys.stderr)
-    if not contestants:
-        raise UserError("the data of none of the configurations is there.")
-    return contestants
+    return made
 
 
 def _steps(contestant):

@@ -75,11 +75,11 @@ class Spread(_Part):
 
 
 class TimingEntry(_Part):
-    """The times of one configuration."""
+    """The times of one configuration; None where only its parameters were counted."""
 
     config: dict
-    train: Spread
-    predict: Spread
+    train: Spread | None = None
+    predict: Spread | None = None
     parameters: Parameters
 
 

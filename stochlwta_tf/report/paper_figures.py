@@ -121,7 +121,7 @@ def _point(matcher, cell, group):
     """Our number with the ends of its interval (quartiles, for a time), or None."""
     if cell.measure == "train_ms":
         timing = matcher.timing(cell)
-        spread = timing.entry.train if timing else None
+        spread = timing and timing.entry.train
         return spread and (spread.median_ms, spread.low_ms, spread.high_ms)
     matched = matcher.matched(cell, group) if group else None
     if not matched:

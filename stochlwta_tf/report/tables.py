@@ -99,8 +99,8 @@ def _entry(matcher, cell, group, runs):
     if matcher.expected(cell) is None:
         return entry._replace(unknown=cell.config)
     matched, timing = matcher.matched(cell, group) if group else None, matcher.timing(cell)
-    if cell.measure in _TIMES and timing:
-        return _timed(entry, timing, getattr(timing.entry, _TIMES[cell.measure]))
+    if cell.measure in _TIMES and timing and (spread := getattr(timing.entry, _TIMES[cell.measure])):
+        return _timed(entry, timing, spread)
     if cell.measure in _PARAMETERS and (matched or timing):
         of = (matched.results[0].evaluation if matched else timing.entry).parameters
         made_by = matched.results[0].evaluation.command if matched else timing.file.command
@@ -154,7 +154,8 @@ def run_command(cell, group, runs):
     wanted = {"task.protocol": group.trained, "learner.batch_statistics": group.statistics} if group else {}
     other = {key: value for key, value in wanted.items() if value not in (None, own[key])}
     assignments = [*cell.assignments, *([f"seed={seed}"] if seed else []), *(f"{key}={value}" for key, value in other.items())]
-    folder = Path(RUNS if runs == Path(RUNS).parent else runs) / "-".join([config.name, f"seed{seed}", *other.values()])
+    results, place = Path(RUNS).parts  # suites put runs in a folder of their own in `results`
+    folder = (runs / place if runs.name == results else runs) / "-".join([config.name, f"seed{seed}", *other.values()])
     test = ["evaluate.py", "--run", str(folder)]
     if (folder / "model.keras").exists():
         steps = []
