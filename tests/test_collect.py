@@ -68,7 +68,7 @@ def test_what_cannot_be_used_is_named_and_left_out(tmp_path):
 def test_a_stray_file_hides_no_run(tmp_path):
     result_folders.write(tmp_path, OWN, 50.0, folder="runs/good")
     (tmp_path / "evaluation-mine.json").write_text("{}")
-    (tmp_path / "runs" / "config.yaml").write_text("mine: 1\n")
+    (tmp_path / "runs" / "config.yaml").write_text((tmp_path / "runs" / "good" / "config.yaml").read_text())
     collected = collect.collect(tmp_path)
     assert [result.folder for result in collected.results] == ["runs/good"]
     assert [problem.split(":")[0] for problem in collected.problems] == [".", "runs"]

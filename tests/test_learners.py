@@ -326,9 +326,13 @@ def test_a_learner_computes_its_own_loss():
 
 def test_keras_batch_normalisation_is_refused_wherever_it_is():
     inner = keras.Sequential([keras.Input((2,)), keras.layers.Dense(3), keras.layers.BatchNormalization()])
-    network = keras.Sequential([keras.Input((2,)), inner, keras.layers.Dense(3)])
-    with pytest.raises(ValueError, match=r"must be `stochlwta_tf.layers.BatchNormalization`.*Received: <BatchNormalization"):
-        Reptile(network)
+    nested = keras.Sequential([keras.Input((2,)), inner, keras.layers.Dense(3)])
+    wrapped = keras.Sequential(
+        [keras.Input((4, 2)), keras.layers.TimeDistributed(keras.layers.BatchNormalization()), keras.layers.Dense(3)]
+    )
+    for network in (nested, wrapped):
+        with pytest.raises(ValueError, match=r"must be `stochlwta_tf.layers.BatchNormalization`.*Received: <BatchNormalization"):
+            Reptile(network)
 
 
 def test_a_batch_of_an_unknown_number_of_tasks_is_refused(learner):
@@ -408,15 +412,19 @@ def test_nan_in_a_support_set_stops_training_before_the_weights(learner):
     assert explain_failure(learner, tasks) == "task 1, inner step 0: negative log-likelihood"
 
 
-@pytest.mark.parametrize("clip", [None, 1.0])
-def test_a_gradient_whose_square_overflows_stops_training_unless_it_is_clipped(clip):
+@pytest.mark.parametrize(
+    ("rate", "clip", "goes_on"),
+    [(1e20, {}, False), (1e20, {"clipnorm": 10.0}, True), (1e20, {"global_clipnorm": 1.0}, False), (3e37, {"clipnorm": 1e3}, False)],
+)
+def test_a_gradient_whose_square_overflows_stops_training_unless_it_is_clipped(rate, clip, goes_on):
     """Adam's second moment would be infinite from then on, and the weight stand still without a word."""
-    learner = Reptile(networks.mlp((1,), 1, units=(4,)), likelihood="gaussian", inner_lr=1e20, inner_steps=1)
-    learner.compile(keras.optimizers.Adam(0.001, clipnorm=clip))
+    keras.utils.set_random_seed(0)
+    learner = Reptile(networks.mlp((1,), 1, units=(4,)), likelihood="gaussian", inner_lr=rate, inner_steps=1)
+    learner.compile(keras.optimizers.Adam(0.001, **clip))
     tasks = point_tasks(count=2)
     assert all(np.isfinite(g).all() for g in learner.meta_gradient(tasks)[0])
     data = tf.data.Dataset.from_tensors(tasks._asdict())
-    if clip:
+    if goes_on:
         learner.fit(data, verbose=0)
         assert all(np.isfinite(v).all() for v in learner.optimizer.variables)
     else:

@@ -43,9 +43,14 @@ def test_one_inner_step_moves_the_std_by_its_gradient(float64):
     """d nll / d log sigma = n − sum (y − f)² / sigma²."""
     task = line_task()
     learner = LEARNERS["maml"](
-        networks.mlp((1,), 1, units=(3,)), likelihood="gaussian", noise_std=0.8, learn_noise_std=True, inner_lr=0.01, inner_loss="sum"
+        networks.mlp((1,), 1, units=(3,)),
+        likelihood="gaussian",
+        noise_std=0.8,
+        learn_noise_std=True,
+        inner_lr=0.01,
+        inner_loss="sum",
+        test_inner_steps=1,
     )
-    learner.test_inner_steps = 1
     before = learner.network(task.support_x)[:, :1]
     adapted, _ = learner.adapt(*learner.current_values(), task.support_x, task.support_y, task.key)
     gradient = 4 - np.sum((task.support_y - before) ** 2) / 0.8**2

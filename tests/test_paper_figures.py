@@ -53,9 +53,11 @@ def test_active_learning_is_drawn_by_its_queries_beside_random_choice(tmp_path, 
         (path / "active-figure4c.json").write_text(text)
 
     def active(row, seed=0, **strategies):
-        config = cell("figure4c", row, "glyphs_5w1s").load()
-        of = {"name": config.name, "seed": seed, "iterations": config.training.iterations, "protocol": "standard", "labelled": [5, 6]}
-        return json.dumps({**of, "strategies": {name: {"value": v, "ci95": [1.0, 1.0]} for name, v in strategies.items()}})
+        own = cell("figure4c", row, "glyphs_5w1s")
+        config = own.load([f"seed={seed}", *own.test_assignments])
+        of = {"name": config.name, "seed": seed, "iterations": config.training.iterations, "protocol": "standard", "evaluation_seed": 0}
+        of |= {"task": config.resolved()["task"], "pool": 50, "labelled": list(range(5, 31))}
+        return json.dumps({**of, "strategies": {name: {"value": v[:1] + v[1:] * 25} for name, v in strategies.items()}})
 
     written("StochLWTA-ML", active("StochLWTA-ML", entropy=[50.0, 60.0], random=[50.0, 54.0]))
     written("StochLWTA-ML", active("StochLWTA-ML", seed=1, entropy=[52.0, 64.0], random=[52.0, 56.0]), seed=1)
@@ -65,13 +67,18 @@ def test_active_learning_is_drawn_by_its_queries_beside_random_choice(tmp_path, 
     written("PLATIPUS", active("PLATIPUS", entropy=[40.0, 44.0]))
     lines = paper_figures.FIGURES["4c"](collect.collect(tmp_path), tmp_path / "a.png", "png")
     own, maml, _, reptile = drawn[0]["lines"][:4]
-    assert (list(own["x"]), list(own["y"]), list(own["dashed"]), own["printed"]) == ([0, 1], [51.0, 62.0], [51.0, 55.0], 66.85)
-    assert list(maml["y"]) == [40.0, 44.0] and "dashed" not in maml and "x" not in reptile
+    assert (list(own["x"]), list(own["y"][:2]), list(own["dashed"][:2]), own["printed"]) == (
+        [*range(26)],
+        [51.0, 62.0],
+        [51.0, 55.0],
+        66.85,
+    )
+    assert list(maml["y"][:2]) == [40.0, 44.0] and "dashed" not in maml and "x" not in reptile
     assert any(line.startswith("missing: Reptile, glyphs_5w1s: no test of active learning: python train.py") for line in lines)
     assert not any("x" in line for line in drawn[0]["lines"][4:])
     said = capsys.readouterr().err
     assert "glyphs_5w1s_reptile-seed0/active-figure4c.json: corrupted: not JSON" in said
-    assert "glyphs_5w1s_abml-seed0/active-figure4c.json: foreign: it is of glyphs_5w1s_bmaml" in said
+    assert "glyphs_5w1s_abml-seed0/active-figure4c.json: foreign, or another test: name=glyphs_5w1s_abml is wanted." in said
     assert "glyphs_5w1s_platipus-seed0/active-figure4c.json: corrupted" in said
 
 

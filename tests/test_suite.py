@@ -60,7 +60,8 @@ class Starts:
             return 0, 'a line\n{"seconds_per_iteration": 0.1, "compile_seconds": 1.0}\n', ""
         options = dict(zip(arguments, arguments[1:]))
         if arguments[0] == "evaluate.py":
-            finish(suite_file.Path(options["--run"]), suite_file.Path(options["--out"]).name)
+            given = arguments[arguments.index("--set") + 1 : arguments.index("--out")]
+            finish(suite_file.Path(options["--run"]), suite_file.Path(options["--out"]).name, given)
             return 0, "", ""
         folder = suite_file.Path(options["--out"])
         if "--resume" not in arguments:
@@ -71,15 +72,15 @@ class Starts:
         return 0, "", ""
 
 
-def finish(folder, name="evaluation.json"):
-    config = configuration.load(folder / "config.yaml")
+def finish(folder, name="evaluation.json", assignments=()):
+    config = configuration.load(folder / "config.yaml", assignments)
     resolved = config.resolved()
     (folder / "model.keras").touch()
     curve = {"value": [1.0, 1.0, 1.0, 1.0]}
     (folder / name).write_text(
         json.dumps(
             {
-                "labelled": [5, 6, 7, 8], "strategies": {"variance": curve, "random": curve},
+                "labelled": [5, 6, 7, 8], "strategies": {"variance": curve, "random": curve}, "pool": 100, "evaluation_seed": 0,
                 "name": config.name, "measures": {"mse": {"value": 1.0, "ci95": 0.1, "unit": ""}}, "tasks": 4, "protocol": "standard",
                 "batch_statistics": None, "iterations": config.training.iterations, "seed": config.seed, "task": resolved["task"],
                 "learner": resolved["learner"], "evaluation": resolved["evaluation"], "inner_steps": 1, "draws": 1,
@@ -135,6 +136,16 @@ def test_a_suite_of_active_learning_tests_each_run_so(tiny, tmp_path):
     assert test_call == ["evaluate.py", "--run", str(folder), "--active", *options]
     suite.Runner(tmp_path / "runs", start=starts, log=print).run(queries)
     assert len(starts.calls) == 2
+    fewer = queries.model_copy(update={"active": {"active_learning.queries": 2}})
+    suite.Runner(tmp_path / "runs", start=starts, log=print).run(fewer)
+    assert len(starts.calls) == 3  # another test than the one that is there
+
+
+def test_what_is_wrong_with_a_further_test_is_said_before_the_training(tiny, tmp_path):
+    row = tiny.rows[3].model_copy(update={"test": {"inner_batch": 1}})
+    starts = Starts()
+    failures = suite.Runner(tmp_path / "runs", start=starts, log=print).run(tiny.part(seeds=[0]).model_copy(update={"rows": (row,)}))
+    assert "unknown key evaluation.inner_batch." in failures[0] and not starts.calls
 
 
 def test_a_folder_with_another_run_is_left_alone(tiny, tmp_path):
@@ -155,6 +166,15 @@ def test_a_run_that_was_tested_otherwise_is_no_finished_one(tiny, tmp_path):
     failures = suite.Runner(runs, start=starts, log=print).run(own)
     assert failures == [f"{path} is not the suite's, which has evaluation.inner_steps=1. Received: 7"]
     assert not starts.calls
+    path.write_text(json.dumps(result))
+    drawn = tiny.part(seeds=[0]).model_copy(update={"rows": tiny.rows[2:4]})
+    suite.Runner(runs, start=starts, log=print).run(drawn)
+    path = runs / "b-seed0" / "evaluation-draws2.json"
+    result = json.loads(path.read_text())
+    path.write_text(json.dumps({**result, "evaluation": {**result["evaluation"], "seed": 7}}))
+    assert suite.Runner(runs, start=starts, log=print).run(drawn) == [
+        f"{path} is not the suite's, which has evaluation.seed=0. Received: 7"
+    ]
 
 
 def test_a_budget_of_minutes_is_measured_once_and_ends_in_the_configuration(tiny, tmp_path):

@@ -64,6 +64,11 @@ def test_the_command_begins_with_what_is_there(tmp_path):
     (folder / "model.keras").touch()
     assert tables.run_command(own, None, tmp_path) == test
     assert tables.run_command(cell("figure3c", "4", "omniglot_20w1s"), None, tmp_path) == f"python evaluate.py --run {folder}"
+    wrong = cell("table1", "Reptile", "omniglot_20w1s")
+    wrong = wrong._replace(row=wrong.row.model_copy(update={"set": {"learner.inner_lr": 0.1}}))
+    folder = result_folders.write(tmp_path, wrong, 50.0)
+    command = tables.run_command(cell("table1", "Reptile", "omniglot_20w1s"), None, tmp_path)
+    assert command == f"python train.py --config configs/omniglot_20w1s_reptile.yaml --out {folder}-2"
     other = match.Group("standard", "original_code", "support")
     folder = tmp_path / "omniglot_20w1s_maml-seed0-original_code-support"
     assert tables.run_command(cell("table1", "MAML", "omniglot_20w1s"), other, tmp_path) == (

@@ -13,7 +13,6 @@ import filelock
 
 from stochlwta_tf.errors import ConfigurationError, UserError
 from stochlwta_tf.experiment import config as configuration
-from stochlwta_tf.experiment import yaml_file
 
 
 class RunFolder:
@@ -51,7 +50,7 @@ class RunFolder:
         if self.config.exists():
             if not resume:
                 raise UserError(f"{self.path} holds a run already: go on with it by --resume, or choose another folder by --out.")
-            changed = configuration.difference(yaml_file.read(self.config), config.resolved())
+            changed = configuration.difference(configuration.load(self.config).resolved(), config.resolved())
             if changed:
                 key, old, new = changed
                 raise ConfigurationError(f"{self.config}: the run to resume has {key}={old}. Received: {key}={new}.")
@@ -71,9 +70,9 @@ class RunFolder:
             UserError: Another process trains here, or the folder cannot be written.
         """
         with writing(self.path):
-            lock = filelock.FileLock(self.path / ".lock", blocking=False)  # the system lets go of it when a process ends, however it does
+            lock = filelock.FileLock(self.path / ".lock")  # the system lets go of it when a process ends, however it does
             try:
-                lock.acquire()
+                lock.acquire(blocking=False)
             except filelock.Timeout as error:
                 raise UserError(f"{self.path}: another process trains here; wait for it, or choose another folder by --out.") from error
         try:

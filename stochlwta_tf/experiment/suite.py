@@ -114,6 +114,8 @@ class Runner:
 
     def _make(self, run, seed):
         config = run.cell.load([f"seed={seed}"])
+        for cell in run.tests:
+            cell.load(cell.test_assignments)  # what is wrong with a further test is said before hours of training
         folder = self._folder(config, seed)
         has = self._config_in(folder, config)
         if has is None:
@@ -138,7 +140,7 @@ class Runner:
         if not (folder / "config.yaml").exists():
             return None
         has = configuration.load(folder / "config.yaml")
-        _same(folder, _trained(config), _trained(has))
+        _same(folder, match.run(config), match.run(has))
         return has
 
     def _tested(self, folder, config):
@@ -147,18 +149,19 @@ class Runner:
         Raises:
             ConfigurationError: It is another one than the suite's.
         """
-        own = [result.tested for result in collect.collect(folder).results if result.file == "evaluation.json"]
-        for tested in own:
-            _same(folder / "evaluation.json", match.test(config), match.test(tested))
-        return bool(own)
+        return self._whole(folder / "evaluation.json", config)
+
+    def _whole(self, path, config):
+        """Whether a test of a run's model is there and whole; raises as `_tested`."""
+        tests = [result.tested for result in collect.collect(path.parent).results if result.file == path.name]
+        for tested in tests:
+            _same(path, match.test(config), match.test(tested))
+        return bool(tests)
 
     def _test(self, cell, folder):
         path = folder / tables.test_file(cell)
-        if cell.suite.active:
-            whole = collect.active(path, configuration.load(folder / "config.yaml"))
-        else:
-            whole = path.name in [result.file for result in collect.collect(folder).results]
-        if whole:
+        config = configuration.load(folder / "config.yaml", cell.test_assignments)
+        if collect.active(path, config) if cell.suite.active else self._whole(path, config):
             return
         if not (folder / "model.keras").exists():
             raise UserError(f"{path}: needs the trained model, which is not there any more")
@@ -193,11 +196,6 @@ class Runner:
 
 def _set(*assignments):
     return ["--set", *assignments] if assignments else []
-
-
-def _trained(config):
-    """What a suite's run must have, as plain values: unlike a table it has no columns for other protocols and batch statistics."""
-    return {**match.training(config), "task.protocol": config.protocol, "learner.batch_statistics": config.learner.batch_statistics}
 
 
 def _same(path, wanted, has):

@@ -104,7 +104,7 @@ class Suite(Section):
             for key, template in (("config", row.config), ("name", row.name or "")):
                 try:
                     template.format(task="")
-                except (KeyError, IndexError, ValueError) as error:
+                except (KeyError, IndexError, ValueError, AttributeError) as error:
                     raise ValueError(f"row {row.label}: {key} may have {{task}}, and no other braces. Received: {template}.") from error
             for label in row.columns or labels:
                 if (row.full_label, label) in filled:

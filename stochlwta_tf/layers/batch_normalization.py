@@ -20,18 +20,16 @@ def stored_statistics():
 
 
 def check_normalization(network):
-    """Refuses a network, or one with a network in it, that has the batch normalisation of Keras.
+    """Refuses a network that has, however deep in its layers, the batch normalisation of Keras.
 
     Raises:
         ValueError: It has.  Its moving averages would be those of no task.
     """
-    for layer in network.layers:
+    for layer in network._flatten_layers():  # Keras has no public way to the layers in layers
         if isinstance(layer, keras.layers.BatchNormalization):
             raise ValueError(
                 f"Batch normalisation must be `stochlwta_tf.layers.BatchNormalization`, whose statistics are one task's. Received: {layer}"
             )
-        if isinstance(layer, keras.Model):
-            check_normalization(layer)
 
 
 @keras.saving.register_keras_serializable(package="stochlwta_tf")

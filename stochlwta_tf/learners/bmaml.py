@@ -75,7 +75,7 @@ class BMAML(MetaGradientLearner):
             raise ValueError(f"`draws` must be a multiple of `particles`. Received: draws={draws}, particles={particles}")
         super().__init__(network, inner_loss=inner_loss, draws=draws, average=average, **kwargs)
         self.particles = particles
-        self.meta_loss_name = meta_loss
+        self._meta_loss = meta_loss
         self.leader_steps = leader_steps
         self.prior = prior
         self.others = [self._add_others(*copies) for copies in zip(self.network.trainable_variables, *self._redrawn())]
@@ -183,7 +183,7 @@ class BMAML(MetaGradientLearner):
             return self.call_on_query(weights, state, task.support_x, task.query_x, arguments[1], training=True)[0]
 
         draws = self.map_particles(query, particles, key)
-        if self.meta_loss_name == "chaser":
+        if self._meta_loss == "chaser":
             leader = tf.stop_gradient(self.leader(particles, state, task))
             loss = self.total({"meta-loss: distance to the leader": tf.reduce_sum(tf.math.squared_difference(particles, leader))})
         else:
@@ -202,7 +202,7 @@ class BMAML(MetaGradientLearner):
         return self.task_runner.map_draws(draw, (particles, random.split(key, self.draws, Stream.PREDICTION)))
 
     def get_config(self):
-        config = {"particles": self.particles, "meta_loss": self.meta_loss_name, "leader_steps": self.leader_steps, "prior": self.prior}
+        config = {"particles": self.particles, "meta_loss": self._meta_loss, "leader_steps": self.leader_steps, "prior": self.prior}
         return {**super().get_config(), **config}
 
 

@@ -55,7 +55,7 @@ class MetaLearner(CompiledModel):
         runner: `"vectorized"`, `"loop"` or `"auto"`; see `TaskRunner`.
         parallel_tasks: Tasks, or shards of tasks, under way at once; by default one for each core. See `TaskRunner`.
 
-    Options are fixed once the learner has been used; `with_options` gives another learner.
+    Options are fixed in construction; `with_options` makes another learner with its weights.
 
     Raises:
         ValueError: If the network has no weights to adapt, or the batch normalisation of Keras, which keeps moving averages over tasks.
@@ -268,10 +268,14 @@ class MetaLearner(CompiledModel):
         return {m.name: m.result() for m in (self._loss_metric, self._train_score_metric)}
 
     def usable(self, gradient):
-        """Whether a meta-gradient is finite and, unless the optimizer clips it, its square: Adam would keep an infinite one for good."""
+        """Whether a meta-gradient is finite, and what the optimizer makes of it first.
+
+        That is its square, of which Adam would keep an infinite one for good; or, where Keras clips it, its product with the largest norm.
+        """
         optimizer = getattr(self, "optimizer", None)  # there is none before `compile`
-        clips = any(getattr(optimizer, name, None) for name in ("clipnorm", "clipvalue", "global_clipnorm"))
-        return tf.reduce_all(tf.math.is_finite(gradient if clips else tf.square(gradient)))
+        if not getattr(optimizer, "clipvalue", None):
+            gradient = gradient * (getattr(optimizer, "clipnorm", None) or gradient)
+        return tf.reduce_all(tf.math.is_finite(gradient))
 
     def test_step(self, data):
         evaluate = self.compiled_function("evaluate", lambda: self.task_runner.map(self.task_evaluate))

@@ -105,6 +105,9 @@ class ActiveFile(_Part):
     protocol: str
     iterations: _Count
     seed: Annotated[int, Field(ge=0)]
+    task: dict
+    pool: _Count
+    evaluation_seed: Annotated[int, Field(ge=0)]
     labelled: Annotated[list[_Count], Field(min_length=1)]
     strategies: dict[str, ActiveCurve]
 
@@ -185,10 +188,11 @@ def collect(runs):
         folders[:] = sorted(folder for folder in folders if not folder.startswith("."))
         path = Path(path)
         evaluations = sorted(name for name in files if name.startswith("evaluation") and name.endswith(".json"))
-        if ("config.yaml" in files or evaluations) and _run(
-            path, str(path.relative_to(runs)), "config.yaml" in files, evaluations, results, problems
-        ):
-            folders[:] = []  # what lies deeper is the run's own
+        if "config.yaml" in files or evaluations:
+            before = len(results)
+            _run(path, str(path.relative_to(runs)), "config.yaml" in files, evaluations, results, problems)
+            if len(results) > before:
+                folders[:] = []  # what lies deeper is the run's own
         for name in sorted(files):
             if name.startswith("timing") and name.endswith(".json"):
                 _timing(path / name, str((path / name).relative_to(runs)), timings, problems)
@@ -202,15 +206,14 @@ def warn(problems):
 
 
 def _run(path, folder, configured, evaluations, results, problems):
-    """Whether a folder is a run's; adds what it holds."""
     if not configured:
         problems.append(f"{folder}: foreign: {evaluations[0]} without a config.yaml.")
-        return False
+        return
     try:
         config = configuration.load(path / "config.yaml")
     except ConfigurationError as error:
         problems.append(f"{folder}: foreign or corrupted: {str(error).replace(str(path) + os.sep, '')}")
-        return False
+        return
     if not evaluations:
         problems.append(f"{folder}: partial: not tested yet (no evaluation.json).")
     for name in evaluations:
@@ -230,7 +233,6 @@ def _run(path, folder, configured, evaluations, results, problems):
             problems.append(f"{str(error).rstrip('.')}, so it is foreign or corrupted.")
             continue
         results.append(Result(folder, path, name, config, tested, evaluation))
-    return True
 
 
 def active(path, config):
@@ -238,7 +240,7 @@ def active(path, config):
 
     Args:
         path: The file.
-        config: The run's `Configuration`.
+        config: The `Configuration` of the test.
     """
     if not path.exists():
         return None
@@ -247,8 +249,15 @@ def active(path, config):
     except ValueError as error:
         warn([f"{path}: corrupted: {error}"])
         return None
-    if (file.name, file.seed, file.iterations, file.protocol) != (config.name, config.seed, config.training.iterations, config.protocol):
-        warn([f"{path}: foreign: it is of {file.name} with seed {file.seed}, {file.iterations} iterations, protocol {file.protocol}."])
+    wanted = {
+        **{"name": config.name, "seed": config.seed, "iterations": config.training.iterations, "protocol": config.protocol},
+        **{"queries": config.active_learning.queries, "pool": config.active_learning.pool, "evaluation_seed": config.evaluation.seed},
+        "task": {**config.resolved()["task"], "data_dir": None},
+    }
+    has = {key: getattr(file, key) for key in wanted if key not in ("queries", "task")}
+    has |= {"queries": len(file.labelled) - 1, "task": {**file.task, "data_dir": None}}
+    if changed := configuration.difference(wanted, has):
+        warn([f"{path}: foreign, or another test: {changed[0]}={changed[1]} is wanted. Received: {changed[0]}={changed[2]}."])
         return None
     return file
 

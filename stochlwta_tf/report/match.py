@@ -27,6 +27,11 @@ def training(config):
     }
 
 
+def run(config):
+    """What makes two runs repetitions of one, as plain values: the training, under one protocol and with one kind of batch statistics."""
+    return {**training(config), "task.protocol": config.protocol, "learner.batch_statistics": config.learner.batch_statistics}
+
+
 def test(config):
     """What makes two tests repetitions of one, on the same tasks, as plain values.
 
@@ -136,11 +141,11 @@ class Matcher:
             return []
         trained, tested, config = expected
         found = []
-        for result, run, run_test in self._results:
-            if run == trained and run_test == tested:
+        for result, has, has_test in self._results:
+            if has == trained and has_test == tested:
                 found.append(result)
-            elif result.config.name == config.name and (run != trained or result.file == "evaluation.json" and not cell.row.test):
-                key, old, new = configuration.difference(*((trained, run) if run != trained else (tested, run_test)))
+            elif result.config.name == config.name and (has != trained or result.file == "evaluation.json" and not cell.row.test):
+                key, old, new = configuration.difference(*((trained, has) if has != trained else (tested, has_test)))
                 self._note(f"{result.folder}: not {config.name} as {cell.config} has it: {key}={old}. Received: {key}={new}.")
         return found
 
@@ -163,15 +168,20 @@ class Matcher:
                 self._note(f"{where}: not used, {used.folder}/{used.file} is the same experiment with the same seed.")
         return Matched(tuple(seeds[seed] for seed in sorted(seeds)))
 
+    def counted(self, cell):
+        """A `Timing` with the cell's parameters, or None; of several the last file's."""
+        expected = self.expected(cell)
+        return next((t for file in reversed(self._timings) for t, values in file if expected and values == timed(expected[2])), None)
+
     def timing(self, cell):
         """The cell's `Timing`, or None; a suite's are of one file, so that ratios hold: that with the most of its cells, or the last."""
         suite = cell.suite
         if suite.file not in self._timings_of:
             wanted = [timed(expected[2]) for expected in map(self.expected, suite.cells()) if expected]
             last_first = reversed(self._timings)
-            self._timings_of[suite.file] = max(last_first, key=lambda file: sum(wanted.count(run) for _, run in file), default=[])
+            self._timings_of[suite.file] = max(last_first, key=lambda file: sum(wanted.count(values) for _, values in file), default=[])
         expected = self.expected(cell)
-        return next((timing for timing, run in self._timings_of[suite.file] if expected and run == timed(expected[2])), None)
+        return next((timing for timing, values in self._timings_of[suite.file] if expected and values == timed(expected[2])), None)
 
     def _note(self, line):
         if line not in self.notes:

@@ -4,6 +4,7 @@ import functools
 
 import numpy as np
 
+from stochlwta_tf.experiment import config as configuration
 from stochlwta_tf.experiment import suite_file
 from stochlwta_tf.experiment.records import read
 from stochlwta_tf.report import collect, curves, paper_cell, tables
@@ -84,7 +85,8 @@ def _validation(cell, matched, measure):
 
 def _active(cell, matched):
     """Mean over seeds of the score by the number of queries, and at random where that is not the only strategy."""
-    files = [collect.active(result.path / tables.test_file(cell), result.config) for result in matched.results]
+    configs = [configuration.load(result.path / "config.yaml", cell.test_assignments) for result in matched.results]
+    files = [collect.active(result.path / tables.test_file(cell), config) for result, config in zip(matched.results, configs)]
     if not all(files) or len({(*file.labelled, *file.strategies) for file in files}) > 1:
         return None
     informed = next(iter(files[0].strategies))

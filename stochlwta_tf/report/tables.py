@@ -4,8 +4,10 @@ import shlex
 from pathlib import Path
 from typing import NamedTuple
 
+from stochlwta_tf.errors import ConfigurationError
+from stochlwta_tf.experiment import config as configuration
 from stochlwta_tf.experiment import suite_file
-from stochlwta_tf.report import paper_cell
+from stochlwta_tf.report import match, paper_cell
 from stochlwta_tf.report.match import Group, Matcher, mean_and_std
 
 RUNS = "results/runs"  # where suites put their runs
@@ -101,9 +103,9 @@ def _entry(matcher, cell, group, runs):
     matched, timing = matcher.matched(cell, group) if group else None, matcher.timing(cell)
     if cell.measure in _TIMES and timing and (spread := getattr(timing.entry, _TIMES[cell.measure])):
         return _timed(entry, timing, spread)
-    if cell.measure in _PARAMETERS and (matched or timing):
-        of = (matched.results[0].evaluation if matched else timing.entry).parameters
-        made_by = matched.results[0].evaluation.command if matched else timing.file.command
+    if cell.measure in _PARAMETERS and (matched or (counted := matcher.counted(cell))):
+        of = (matched.results[0].evaluation if matched else counted.entry).parameters
+        made_by = matched.results[0].evaluation.command if matched else counted.file.command
         return entry._replace(ours=getattr(of, _PARAMETERS[cell.measure]), made_by=made_by)
     if matched and cell.measure == "iterations":
         return _with_runs(entry, matched)._replace(ours=matched.iterations)
@@ -156,6 +158,8 @@ def run_command(cell, group, runs):
     assignments = [*cell.assignments, *([f"seed={seed}"] if seed else []), *(f"{key}={value}" for key, value in other.items())]
     results, place = Path(RUNS).parts  # suites put runs in a folder of their own in `results`
     folder = (runs / place if runs.name == results else runs) / "-".join([config.name, f"seed{seed}", *other.values()])
+    if not _holds(folder, cell.load(assignments[len(cell.assignments) :])):
+        folder = folder.with_name(f"{folder.name}-2")
     test = ["evaluate.py", "--run", str(folder)]
     if (folder / "model.keras").exists():
         steps = []
@@ -168,6 +172,16 @@ def run_command(cell, group, runs):
     elif group and group.protocol != group.trained:
         steps.append([*test, "--protocol", group.protocol])
     return " && ".join(shlex.join(["python", *step]) for step in steps or [test])
+
+
+def _holds(folder, config):
+    """Whether a folder is free for a run of a configuration, or has one begun."""
+    if not (folder / "config.yaml").exists():
+        return True
+    try:
+        return match.run(configuration.load(folder / "config.yaml")) == match.run(config)
+    except ConfigurationError:
+        return False
 
 
 def test_command(cell, folder):
