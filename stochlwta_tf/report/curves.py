@@ -27,7 +27,8 @@ def scores(path, form, panels, xlabel, ylabel, percent, mark, end):
                 colour = _COLOURS[i % len(_COLOURS)]
                 for each in line.get("each", ()) if len(line.get("each", ())) > 1 else ():
                     axes.plot(line["x"], each, color=colour, alpha=0.3, linewidth=0.8)
-                axes.plot(line.get("x", []), line.get("y", []), color=colour, linewidth=1.8, label=line["label"])
+                x, y = line.get("x", []), line.get("y", [])
+                axes.plot(x, y, "o" if len(x) == 1 else "-", color=colour, linewidth=1.8, markersize=4, label=line["label"])
                 if "dashed" in line:
                     axes.plot(line["x"], line["dashed"], "--", color=colour, linewidth=1)
                 if line["printed"] is not None:

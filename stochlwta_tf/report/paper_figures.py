@@ -147,7 +147,10 @@ def _said(missing, matcher):
 def _title(task, group, run=True):
     if not run:
         return task
-    return f"{task}: no runs yet" if group is None else f"{task}\n{group.title[0].lower()}{group.title[1:]}"
+    if group is None:
+        return f"{task}: no runs yet"
+    trained = "" if group.trained == group.protocol else f" (trained under {group.trained})"
+    return f"{task}\nprotocol {group.protocol}{trained}, {group.statistics or 'no batch normalisation'}"
 
 
 #: By name, functions of a `Collected`, the file to write and its format (`"png"` or `"svg"`), which return lines for standard error.
