@@ -123,7 +123,7 @@ class Runner:
             self._say(folder, f"starting {' '.join(length) or f'training.iterations={config.training.iterations}'}")
             own = [f"seed={seed}"] if seed != run.cell.load().seed else []
             self._call(["train.py", "--config", run.cell.config, *_set(*run.cell.assignments, *own, *length), "--out", str(folder)], folder)
-        elif self._tested(folder, config):
+        elif self._whole(folder / "evaluation.json", config):
             self._say(folder, f"finished before, training.iterations={has.training.iterations}")
         else:
             self._say(folder, f"going on, training.iterations={has.training.iterations}")
@@ -143,16 +143,12 @@ class Runner:
         _same(folder, match.run(config), match.run(has))
         return has
 
-    def _tested(self, folder, config):
-        """Whether a run's own test is there and whole.
+    def _whole(self, path, config):
+        """Whether a test of a run's model is there and whole.
 
         Raises:
             ConfigurationError: It is another one than the suite's.
         """
-        return self._whole(folder / "evaluation.json", config)
-
-    def _whole(self, path, config):
-        """Whether a test of a run's model is there and whole; raises as `_tested`."""
         tests = [result.tested for result in collect.collect(path.parent).results if result.file == path.name]
         for tested in tests:
             _same(path, match.test(config), match.test(tested))
