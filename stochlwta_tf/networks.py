@@ -242,3 +242,8 @@ NETWORKS = {"dense_lwta": dense_lwta, "mlp": mlp, "conv4": conv4}
 def trainable_parameters(model):
     """Number of trainable parameters, as the paper counts them."""
     return sum(math.prod(v.shape) for v in model.trainable_variables)
+
+
+def parameters_of(model):
+    """Numbers of parameters as results have them: those that train, and all that are stored."""
+    return {"trainable": trainable_parameters(model), "stored": model.count_params()}

@@ -149,7 +149,7 @@ def _percent(pair):
 
 
 def _describe(config, learner, predictions, measures):
-    from stochlwta_tf.networks import trainable_parameters
+    from stochlwta_tf.networks import parameters_of
     from stochlwta_tf.report import paper
 
     resolved = config.resolved()
@@ -165,7 +165,7 @@ def _describe(config, learner, predictions, measures):
         "tasks": len(predictions.query_y),
         **described(config, learner),
         "evaluation": resolved["evaluation"],
-        "parameters": {"trainable": trainable_parameters(learner), "stored": learner.count_params()},
+        "parameters": parameters_of(learner),
         "adapt_and_predict": {
             "batch": config.evaluation.batch,
             "batches": len(seconds),

@@ -74,13 +74,6 @@ def _of_suite(name, measures, assignments):
     return {(cell.config, *cell.assignments): cell.load(assignments) for cell in cells}
 
 
-def parameters_of(learner):
-    """What a learner trains and stores, as the paper counts and as it is."""
-    from stochlwta_tf.networks import trainable_parameters
-
-    return {"trainable": trainable_parameters(learner), "stored": learner.count_params()}
-
-
 class Contestant:
     """A configuration that is timed.
 
@@ -89,6 +82,8 @@ class Contestant:
     """
 
     def __init__(self, config):
+        from stochlwta_tf.networks import parameters_of
+
         self.config = config
         tasks = build.tasks(config, "train")
         self.learner = build.learner(config, tasks)
@@ -124,6 +119,8 @@ def measure(configs, rounds, counted=()):
     Returns:
         What a `timing.json` holds, a dictionary.
     """
+    from stochlwta_tf.networks import parameters_of
+
     contestants = with_data(Contestant, configs)
     learners = with_data(lambda config: (config, build.learner(config, build.tasks(config, "train"))), counted)
     if not contestants and not learners:

@@ -71,10 +71,14 @@ class Group(NamedTuple):
     statistics: str | None
 
     @property
+    def under(self):
+        """The protocol, with the training's where it is another."""
+        return self.protocol if self.trained == self.protocol else f"{self.protocol} (trained under {self.trained})"
+
+    @property
     def title(self):
-        trained = "" if self.trained == self.protocol else f" (trained under {self.trained})"
         statistics = {None: "no batch normalisation"}.get(self.statistics, f"batch statistics of normalised networks: {self.statistics}")
-        return f"Protocol {self.protocol}{trained}, {statistics}"
+        return f"Protocol {self.under}, {statistics}"
 
 
 class Matched(NamedTuple):
@@ -120,7 +124,7 @@ class Matcher:
             try:
                 if cell.exists:
                     config = cell.load()
-                    self._expected[key] = training(config), test(cell.load(cell.further_test)), config
+                    self._expected[key] = training(config), test(cell.load(cell.further_test) if cell.row.test else config), config
             except ConfigurationError as error:
                 self._note(f"{cell.config}: {error}")
         return self._expected[key]

@@ -149,8 +149,7 @@ def _title(task, group, run=True):
         return task
     if group is None:
         return f"{task}: no runs yet"
-    trained = "" if group.trained == group.protocol else f" (trained under {group.trained})"
-    return f"{task}\nprotocol {group.protocol}{trained}, {group.statistics or 'no batch normalisation'}"
+    return f"{task}\nprotocol {group.under}, {group.statistics or 'no batch normalisation'}"
 
 
 #: By name, functions of a `Collected`, the file to write and its format (`"png"` or `"svg"`), which return lines for standard error.

@@ -155,10 +155,11 @@ def run_command(cell, group, runs):
     own = {"task.protocol": config.protocol, "learner.batch_statistics": config.learner.batch_statistics}
     wanted = {"task.protocol": group.trained, "learner.batch_statistics": group.statistics} if group else {}
     other = {key: value for key, value in wanted.items() if value not in (None, own[key])}
-    assignments = [*cell.assignments, *([f"seed={seed}"] if seed else []), *(f"{key}={value}" for key, value in other.items())]
+    more = [*([f"seed={seed}"] if seed else []), *(f"{key}={value}" for key, value in other.items())]
+    assignments = [*cell.assignments, *more]
     results, place = Path(RUNS).parts  # suites put runs in a folder of their own in `results`
     folder = (runs / place if runs.name == results else runs) / "-".join([config.name, f"seed{seed}", *other.values()])
-    if not _holds(folder, cell.load(assignments[len(cell.assignments) :])):
+    if not _holds(folder, cell.load(more)):
         folder = folder.with_name(f"{folder.name}-2")
     test = ["evaluate.py", "--run", str(folder)]
     if (folder / "model.keras").exists():
