@@ -6,6 +6,8 @@ A key is two 32-bit words (an integer tensor of shape `[2]`).  The same key and 
 and inside `tf.vectorized_map`; different keys give independent streams.  So every task, step and layer gets its own key with `fold_in` and
 `split`, nothing is hidden in global state, and a batch of tasks draws exactly what its tasks would draw one at a time.
 
+Keys may be stacked, `[..., 2]`: each then gives its own numbers, and the results are stacked along the same leading axes.
+
 Everything here is elementwise integer arithmetic, which XLA vectorises and fuses: on a CPU it is far faster than TensorFlow's own
 stateless generators under XLA, which are lowered to a scalar loop.
 
@@ -33,18 +35,19 @@ def threefry2x32(key, count0, count1):
     """Encrypts two counter words under a key with the 20 rounds of Threefry-2x32.
 
     Args:
-        key: Integer tensor `[2]`; its low 32 bits are used.
-        count0, count1: uint32 tensors of one shape.
+        key: Integer tensor `[..., 2]`; its low 32 bits are used.
+        count0, count1: uint32 tensors of one shape, which broadcasts against the key's leading axes.
 
     Returns:
-        Two uint32 tensors of the counters' shape.
+        Two uint32 tensors of the broadcast shape.
     """
     return _encrypt(key, count0, count1) if tf.executing_eagerly() else _compiled_encrypt(key, count0, count1)
 
 
 def _encrypt(key, count0, count1):
     key = tf.cast(key, tf.uint32)
-    schedule = (key[0], key[1], key[0] ^ key[1] ^ tf.constant(_PARITY, tf.uint32))
+    first, second = key[..., 0], key[..., 1]
+    schedule = (first, second, first ^ second ^ tf.constant(_PARITY, tf.uint32))
     x0, x1 = count0 + schedule[0], count1 + schedule[1]
     for r in range(_ROUNDS):
         x0 = x0 + x1
@@ -67,8 +70,11 @@ def key_from_seed(seed):
 
 
 def fold_in(key, word, tag=0):
-    """A new key, from a key and an integer `word`; `tag` keeps uses with the same word apart."""
-    return tf.stack(threefry2x32(key, tf.cast(word, tf.uint32), tf.cast(tag, tf.uint32)))
+    """A new key, from a key and an integer `word`; `tag` keeps uses with the same word apart.
+
+    A tensor of words gives a key for each, `[*word.shape, 2]`; stacked keys are each folded with the word.
+    """
+    return tf.stack(threefry2x32(key, tf.cast(word, tf.uint32), tf.cast(tag, tf.uint32)), axis=-1)
 
 
 def split(key, n, tag=0):
@@ -77,14 +83,20 @@ def split(key, n, tag=0):
 
 
 def bits(key, shape):
-    """Uniform 32-bit words of the given shape, which may hold scalar tensors where a size is known only at run time."""
+    """Uniform 32-bit words of the given shape, which may hold scalar tensors where a size is known only at run time.
+
+    Stacked keys `[..., 2]` give `[..., *shape]`.
+    """
     if all(isinstance(d, (int, np.integer)) for d in shape):
         n = math.prod(shape)
         half = tf.constant(np.arange((n + 1) // 2, dtype="uint32"))  # a constant lets XLA and vectorized_map see a fixed size
     else:
         n = tf.reduce_prod(tf.stack(shape))
         half = tf.cast(tf.range((n + 1) // 2), tf.uint32)
-    return tf.reshape(tf.concat(threefry2x32(key, half, tf.zeros_like(half)), axis=0)[:n], shape)
+    if key.shape.rank == 1:
+        return tf.reshape(tf.concat(threefry2x32(key, half, tf.zeros_like(half)), axis=0)[:n], shape)
+    words = threefry2x32(key[..., None, :], half, tf.zeros_like(half))
+    return tf.reshape(tf.concat(words, axis=-1)[..., :n], [*key.shape[:-1], *shape])
 
 
 def uniform(key, shape):

@@ -16,7 +16,8 @@ def test_an_image_is_moved_and_mirrored_as_numpy_does_each_case_as_often():
             moved = padded[1 - down : 6 - down, 1 - right : 7 - right]
             cases[moved.tobytes()] = (down, right, False)
             cases[moved[:, ::-1].tobytes()] = (down, right, True)
-    found = augmented(random.key_from_seed(0), np.tile(image[None], (9000, 1, 1, 1)), flip=True, shift=1).numpy()
+    noise = random.uniform(random.key_from_seed(0), (9000, 3))
+    found = augmented(noise, np.tile(image[None], (9000, 1, 1, 1)), flip=True, shift=1).numpy()
     count = dict.fromkeys(cases.values(), 0)
     for each in found:
         count[cases[each.tobytes()]] += 1

@@ -59,3 +59,16 @@ def test_splits_do_not_share_classes(name):
     options = {"data_dir": "."} if name == "image_folder" else {}
     train, test = (set(TASKS[name](split, batch=1, seed=0, way=3, queries=2, **options).bank.names) for split in ("train", "test"))
     assert train and test and not train & test
+
+
+@pytest.mark.parametrize("split", ["train", "test"])
+def test_the_same_seed_is_the_same_tasks_whatever_the_batch(name, split):
+    options = {"data_dir": "."} if name == "image_folder" else {}
+    tasks = {
+        n: TASKS[name](split, batch=n, seed=3, way=3, shot=2, queries=2, rotations=True, shift=1, flip=True, **options)
+        for n in (1, 4, 6, 12)
+    }
+    fields = {n: [np.concatenate(column) for column in zip(*(t.sample(i) for i in range(12 // n)), strict=True)] for n, t in tasks.items()}
+    for found in fields.values():
+        for array, expected in zip(found, fields[12], strict=True):
+            np.testing.assert_array_equal(array, expected)

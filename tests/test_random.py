@@ -101,3 +101,13 @@ def test_a_size_known_only_at_run_time():
 
     for n in (1, 4, 5):
         np.testing.assert_allclose(draw(tf.zeros([n, 3])), random.normal(KEY, (n, 3)), atol=1e-6)
+
+
+def test_stacked_keys_give_each_its_own_numbers():
+    keys = random.split(KEY, 6)
+    for shape in ((), (5,), (3, 2)):
+        expected = np.stack([random.uniform(k, shape) for k in keys])
+        np.testing.assert_array_equal(random.uniform(keys, shape), expected)
+        np.testing.assert_array_equal(random.uniform(tf.reshape(keys, [3, 2, 2]), shape), expected.reshape(3, 2, *shape))
+    np.testing.assert_array_equal(random.fold_in(keys, 7, tag=2), [random.fold_in(k, 7, tag=2) for k in keys])
+    np.testing.assert_array_equal(random.fold_in(KEY, tf.range(4), tag=1), random.split(KEY, 4, tag=1))

@@ -77,3 +77,13 @@ def test_a_batch_is_a_function_of_split_seed_and_index():
     np.testing.assert_array_equal(support(), support())
     for other in (support("test"), support(seed=1), support(index=1)):
         assert np.all(support() != other)
+
+
+@pytest.mark.parametrize("split", ["train", "test"])
+def test_the_same_seed_is_the_same_tasks_whatever_the_batch(split):
+    batches = {n: Sinusoid(split, n, 5, setting="challenging") for n in (1, 20, 25, 50)}
+    fields = {n: [np.concatenate(c) for c in zip(*(t.sample(i) for i in range(100 // n)), strict=True)] for n, t in batches.items()}
+    for found in fields.values():
+        for array, expected in zip(found, fields[50], strict=True):
+            np.testing.assert_allclose(array, expected, atol=1e-6)
+    assert len(np.unique(fields[1][-1], axis=0)) == 100  # a key of its own for each task

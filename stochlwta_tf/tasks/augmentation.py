@@ -2,14 +2,12 @@
 
 import tensorflow as tf
 
-from stochlwta_tf import random
 
-
-def augmented(key, images, flip, shift):
+def augmented(noise, images, flip, shift):
     """Mirrors each image left to right with probability one half, and moves it, each on its own.
 
     Args:
-        key: Noise key.
+        noise: Uniform noise in (0, 1), `[images, 3]`.
         images: `[images, height, width, channels]`.
         flip: Whether to mirror.
         shift: Largest move up, down, left and right, in pixels, each whole number as likely; the pixels at the edge are repeated.
@@ -19,10 +17,9 @@ def augmented(key, images, flip, shift):
 
     Example:
 
-        augmented(key, images, flip=True, shift=4)
+        augmented(noise, images, flip=True, shift=4)
     """
-    n, height, width = images.shape[:3]
-    noise = random.uniform(key, (n, 3))
+    height, width = images.shape[1:3]
     down, right = (tf.cast(noise[:, i, None] * (2 * shift + 1), tf.int32) - shift for i in range(2))
     rows = tf.clip_by_value(tf.range(height) - down, 0, height - 1)
     columns = tf.clip_by_value(tf.range(width) - right, 0, width - 1)

@@ -111,34 +111,34 @@ class ImageTasks(TaskDistribution):
         twin._check()
         return twin
 
-    def sample_batch(self, key):
-        sizes = tf.fill([self.batch], len(self.bank))
-        classes = choose(random.fold_in(key, 0, tag=1), sizes, self.way, len(self.bank), self.rules.class_replacement)
+    def sample_tasks(self, keys):
+        sizes = tf.fill([keys.shape[0]], len(self.bank))
+        classes = choose(random.fold_in(keys, 0, tag=1), sizes, self.way, len(self.bank), self.rules.class_replacement)
         count, first = tf.gather(self.bank.count, classes), tf.gather(self.bank.first, classes)
         images, largest = self.shot + self.queries, int(self.bank.count.max())
-        chosen = first[..., None] + choose(random.fold_in(key, 0, tag=2), count, images, largest, self.rules.image_replacement)
+        chosen = first[..., None] + choose(random.fold_in(keys, 0, tag=2), count, images, largest, self.rules.image_replacement)
         support, query = chosen[..., : self.shot], chosen[..., self.shot :]
-        examples = (*self._examples(support, random.fold_in(key, 0, tag=3)), *self._examples(query, random.fold_in(key, 0, tag=4)))
-        return Task(*examples, random.split(key, self.batch))
+        examples = (*self._examples(support, random.fold_in(keys, 0, tag=3)), *self._examples(query, random.fold_in(keys, 0, tag=4)))
+        return Task(*examples, random.fold_in(keys, 0))
 
-    def _examples(self, chosen, key):
+    def _examples(self, chosen, keys):
         """Pixels and labels of image numbers `[tasks, way, images]`, in the order of their classes."""
-        n = self.way * chosen.shape[-1]
-        labels = tf.tile(tf.repeat(tf.range(self.way), chosen.shape[-1])[None], [self.batch, 1])
-        pixels = tf.gather(self.bank.tensor, tf.reshape(chosen, [self.batch * n]))
+        tasks, n = keys.shape[0], self.way * chosen.shape[-1]
+        labels = tf.tile(tf.repeat(tf.range(self.way), chosen.shape[-1])[None], [tasks, 1])
+        pixels = tf.gather(self.bank.tensor, tf.reshape(chosen, [tasks * n]))
         if self.flip or self.shift:
-            pixels = augmented(key, pixels, self.flip, self.shift)
-        return tf.cast(tf.reshape(pixels, [self.batch, n, *self.input_shape]), tf.float32) / 255.0, labels
+            pixels = augmented(tf.reshape(random.uniform(keys, (n, 3)), [tasks * n, 3]), pixels, self.flip, self.shift)
+        return tf.cast(tf.reshape(pixels, [tasks, n, *self.input_shape]), tf.float32) / 255.0, labels
 
 
-def choose(key, sizes, n, largest, replacement=False):
+def choose(keys, sizes, n, largest, replacement=False):
     """For each entry of `sizes`, `n` numbers from 0 to that size − 1 in random order, each equally likely.
 
     Without replacement they are the places of the `n` largest of as many uniform numbers.
 
     Args:
-        key: Noise key.
-        sizes: int32 tensor of known shape.
+        keys: Noise keys, `[tasks, 2]`.
+        sizes: int32 tensor `[tasks, ...]` of known shape.
         n: How many to draw; without replacement at most the smallest size.
         largest: The largest size.
         replacement: Whether a number may come twice.
@@ -147,6 +147,6 @@ def choose(key, sizes, n, largest, replacement=False):
         int32 tensor `sizes.shape + [n]`.
     """
     if replacement:  # uniform() is at most 1 - 2^-24, so that its product with a size rounds to less than the size
-        return tf.cast(random.uniform(key, (*sizes.shape, n)) * tf.cast(sizes, tf.float32)[..., None], tf.int32)
-    noise = random.uniform(key, (*sizes.shape, largest))
+        return tf.cast(random.uniform(keys, (*sizes.shape[1:], n)) * tf.cast(sizes, tf.float32)[..., None], tf.int32)
+    noise = random.uniform(keys, (*sizes.shape[1:], largest))
     return tf.math.top_k(tf.where(tf.range(largest) < sizes[..., None], noise, -1.0), n).indices

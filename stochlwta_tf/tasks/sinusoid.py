@@ -66,19 +66,20 @@ class Sinusoid(TaskDistribution):
         at_least(0, train_queries=train_queries)
         self.setting, self.points, self.queries, self.train_queries = setting, points, queries, train_queries
 
-    def sample_batch(self, key):
+    def sample_tasks(self, keys):
         phase_bound, (low, high), noise = _SETTINGS[self.setting]
-        u = random.uniform(random.fold_in(key, 0, tag=1), (self.batch, 3, 1, 1))
+        u = random.uniform(random.fold_in(keys, 0, tag=1), (3, 1, 1))
         amplitude, phase, frequency = 0.1 + 4.9 * u[:, 0], phase_bound * u[:, 1], low + (high - low) * u[:, 2]
+        support_x = _random_x(random.fold_in(keys, 0, tag=2), self.points)
         if self.split == "train":
-            query_x = self._random_x(random.fold_in(key, 0, tag=3), self.train_queries)
+            query_x = _random_x(random.fold_in(keys, 0, tag=3), self.train_queries)
         else:
-            query_x = tf.tile(tf.linspace(-5.0, 5.0, self.queries)[None, :, None], [self.batch, 1, 1])
-        support_x = self._random_x(random.fold_in(key, 0, tag=2), self.points)
+            query_x = tf.tile(tf.linspace(-5.0, 5.0, self.queries)[None, :, None], [keys.shape[0], 1, 1])
         support_y, query_y = (amplitude * tf.sin(frequency * x + phase) for x in (support_x, query_x))
         if noise:
-            support_y += noise * amplitude * random.normal(random.fold_in(key, 0, tag=4), support_y.shape)
-        return Task(support_x, support_y, query_x, query_y, random.split(key, self.batch))
+            support_y += noise * amplitude * random.normal(random.fold_in(keys, 0, tag=4), (self.points, 1))
+        return Task(support_x, support_y, query_x, query_y, random.fold_in(keys, 0))
 
-    def _random_x(self, key, n):
-        return 10.0 * random.uniform(key, (self.batch, n, 1)) - 5.0
+
+def _random_x(keys, n):
+    return 10.0 * random.uniform(keys, (n, 1)) - 5.0

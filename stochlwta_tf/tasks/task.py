@@ -29,16 +29,17 @@ class Task(NamedTuple):
 
 
 class TaskDistribution:
-    """A distribution over tasks, of which batch number `index` is a pure function of (split, seed, index).
+    """A distribution over tasks, of which task number `n` is a pure function of (split, seed, n).
 
-    That makes a run reproducible, resumable at any iteration, and its tasks testable one by one.  The splits draw from independent
-    streams, so that training and test tasks differ even where they come from one distribution and one seed.  A subclass sets `kind`,
-    `input_shape` and `outputs`, and implements `sample_batch`; its options are the keyword-only arguments of its constructor.
+    That makes a run reproducible, resumable at any iteration, and its tasks testable one by one; and two tests with one seed have the
+    same tasks, whatever their batch.  The splits draw from independent streams, so that training and test tasks differ even where they
+    come from one distribution and one seed.  A subclass sets `kind`, `input_shape` and `outputs`, and implements `sample_tasks`; its
+    options are the keyword-only arguments of its constructor.
 
     Args:
         split: `"train"`, `"validation"` or `"test"`.
         batch: Tasks in a batch.
-        seed: The seed of the whole sequence of batches.
+        seed: The seed of the whole sequence of tasks.
 
     Attributes:
         kind: `"classification"` or `"regression"`.
@@ -61,16 +62,16 @@ class TaskDistribution:
         at_least(1, batch=batch)
         self.split, self.batch, self.seed = split, batch, seed
 
-    def sample_batch(self, key):
-        """A `Task` batch from a noise key; pure TensorFlow, may be traced."""
-        raise NotImplementedError(f"{type(self).__name__} must implement sample_batch(key).")
+    def sample_tasks(self, keys):
+        """A `Task` batch from the noise key of each of its tasks, uint32 `[tasks, 2]`; pure TensorFlow, may be traced."""
+        raise NotImplementedError(f"{type(self).__name__} must implement sample_tasks(keys).")
 
     def sample(self, index):
-        """Batch number `index` (an integer or a scalar integer tensor)."""
-        index = tf.cast(index, tf.uint64)
+        """Batch number `index` (an integer or a scalar integer tensor): tasks `index * batch` to `index * batch + batch − 1`."""
+        numbers = tf.cast(index, tf.int64) * self.batch + tf.range(self.batch, dtype=tf.int64)
         with tf.init_scope():  # TensorFlow tries to fold a compiled function of constants in a graph, and prints that it cannot
             stream = random.fold_in(random.key_from_seed(self.seed), SPLITS.index(self.split))
-        return self.sample_batch(random.fold_in(stream, index, tag=tf.bitwise.right_shift(index, tf.constant(32, tf.uint64))))
+        return self.sample_tasks(random.fold_in(stream, numbers, tag=numbers // 2**32))
 
     def batches(self, tasks):
         """The numbers of the batches that hold the first `tasks` tasks, a range."""
