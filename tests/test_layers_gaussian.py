@@ -288,3 +288,16 @@ def test_the_noise_comes_from_the_layers_key():
     layer.noise.state.assign(tf.cast(key, layer.noise.state.dtype))
     expected = layer.mean + std(layer).astype("float32") * random.normal(key, (3, 4))
     np.testing.assert_allclose(layer(np.eye(3, dtype="float32")), expected + 0.1, atol=1e-6)
+
+
+@pytest.mark.parametrize("rho", [-5.0, -20.0, -100.0])
+def test_a_sampled_kl_is_exact_at_tiny_standard_deviations(inject_noise, rho):
+    layer = GaussianDense(3, rho_initializer=keras.initializers.Constant(rho), rho_min=None, kl_estimator="sample")
+    layer.build((None, 4))
+    eps = np.random.default_rng(0).normal(size=(4, 3)).astype("float32")
+    inject_noise(eps)
+    layer(np.ones((1, 4), "float32"), training=True)
+    mean = layer.mean.numpy().astype("float64")
+    std = np.log1p(np.exp(np.float64(rho))) + 1e-12
+    expected = np.sum(stats.norm.logpdf(eps.astype("float64")) - np.log(std) - stats.norm.logpdf(mean + std * eps))
+    assert float(layer.losses[0]) == pytest.approx(expected, rel=1e-5)

@@ -210,6 +210,8 @@ def test_a_model_with_both_is_saved_and_loaded(tmp_path):
         (lambda: StochasticLWTA(1), "`competitors` must be an integer of at least 2. Received: competitors=1"),
         (lambda: DeterministicLWTA(2.0), "Received: competitors=2.0"),
         (lambda: StochasticLWTA(2, temperature=0), "Received: temperature=0"),
+        (lambda: StochasticLWTA(2, temperature=1e-38), "at least 1e-10. Received: temperature=1e-38"),
+        (lambda: StochasticLWTA(2, test_temperature=1e-38), "or at least 1e-10. Received: test_temperature=1e-38"),
         (lambda: StochasticLWTA(2, test_temperature=-1), "Received: test_temperature=-1"),
         (lambda: StochasticLWTA(2, probability_floor=-1), "Received: probability_floor=-1"),
         (lambda: StochasticLWTA(2, kl_weight=-1), "Received: kl_weight=-1"),

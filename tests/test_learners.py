@@ -12,7 +12,7 @@ from small_tasks import point_tasks
 
 from stochlwta_tf import networks, random
 from stochlwta_tf.layers import GaussianDense
-from stochlwta_tf.learners import MetaLearner, Reptile, StochLWTA
+from stochlwta_tf.learners import MAML, MetaLearner, Reptile, StochLWTA
 from stochlwta_tf.learners.failure import explain_failure
 from stochlwta_tf.learners.functional import functional_call, with_noise_key
 from stochlwta_tf.learners.reptile import minibatches
@@ -71,21 +71,23 @@ def test_a_functional_call_is_the_call_with_the_values_assigned():
     for v, value in zip([*network.trainable_variables, *network.non_trainable_variables], [*weights, *state]):
         v.assign(value)
     np.testing.assert_array_equal(network(x, training=True), outputs)
-    assert list(losses) == ["hidden1", "units1", "output"]
-    np.testing.assert_allclose([float(v) for v in losses.values()], [float(v) for v in network.losses])
+    assert list(losses.examples) == ["units1"] and list(losses.weights) == ["hidden1", "output"]
+    named = {**losses.examples, **losses.weights}
+    for name, loss in named.items():
+        assert float(loss) == pytest.approx(float(network.get_layer(name).losses[0]))
     for v, value in zip(network.non_trainable_variables, new_state):
         np.testing.assert_array_equal(v, value)
-    assert functional_call(network, weights, state, x, training=False)[2] == {}
+    assert functional_call(network, weights, state, x, training=False)[2] == ({}, {})
 
 
-def test_a_layer_used_twice_keeps_both_losses_and_draws_twice():
+def test_a_layer_used_twice_has_one_kl_and_draws_twice():
     layer = GaussianDense(2, rho_initializer=-1.0, name="shared")
     inputs = keras.Input((2,))
     first, second = layer(inputs), layer(inputs)
     network = keras.Model(inputs, [first, second])
     state = with_noise_key(network, [v.value for v in network.non_trainable_variables], random.key_from_seed(1))
     (y1, y2), _, losses = functional_call(network, [v.value for v in network.trainable_variables], state, tf.ones([1, 2]), training=True)
-    assert float(losses["shared"]) == pytest.approx(2 * float(tfd.kl_divergence(layer.posterior(), layer.prior())), rel=1e-5)
+    assert float(losses.weights["shared"]) == pytest.approx(float(tfd.kl_divergence(layer.posterior(), layer.prior())), rel=1e-5)
     assert not np.allclose(y1, y2)
 
 
@@ -161,22 +163,76 @@ def test_reptile_leaves_kl_terms_out_and_averages_when_asked():
     tf.nest.map_structure(np.testing.assert_array_equal, *updates)
 
 
+def keras_adam_steps(network, optimizer, tasks, steps):
+    """The weights of a network after steps of a Keras optimizer on each of some support sets, every time from the weights at the start."""
+    start, adapted = network.get_weights(), []
+    for x, y in tasks:
+        network.set_weights(start)
+        for _ in range(steps):
+            with tf.GradientTape() as tape:
+                loss = tf.reduce_mean(keras.losses.sparse_categorical_crossentropy(y, network(x), from_logits=True))
+            optimizer.apply(tape.gradient(loss, [v.value for v in network.trainable_variables]), network.trainable_variables)
+        adapted.append(network.get_weights())
+    return adapted
+
+
+def adam_without_momentum():
+    return keras.optimizers.Adam(0.01, beta_1=0.0, beta_2=0.999, epsilon=1e-8)
+
+
 def test_the_inner_adam_is_keras_adam_without_momentum():
     task = one(task_batch(1), 0)
-    learner = Reptile(point_mlp(), inner_optimizer="adam", inner_lr=0.01, inner_steps=4, inner_loss="mean")
+    learner = Reptile(point_mlp(), inner_optimizer="adam", inner_optimizer_state="reset", inner_lr=0.01, inner_steps=4, inner_loss="mean")
     psi, state = learner.current_values()
     adapted, _ = learner.adapt(psi, state, task.support_x, task.support_y, task.key)
     again, _ = learner.adapt(psi, state, task.support_x, task.support_y, task.key)
-    tf.nest.map_structure(np.testing.assert_array_equal, again, adapted)  # its state starts anew
-    network = point_mlp()
-    optimizer = keras.optimizers.Adam(0.01, beta_1=0.0, beta_2=0.999, epsilon=1e-8)
-    for _ in range(4):
-        with tf.GradientTape() as tape:
-            losses = keras.losses.sparse_categorical_crossentropy(task.support_y, network(task.support_x), from_logits=True)
-            loss = tf.reduce_mean(losses)
-        optimizer.apply(tape.gradient(loss, [v.value for v in network.trainable_variables]), network.trainable_variables)
-    for ours, v in zip(adapted, network.trainable_variables):
-        np.testing.assert_allclose(ours, v, atol=1e-5)
+    tf.nest.map_structure(np.testing.assert_array_equal, again, adapted)  # its state is that of no task before
+    (expected,) = keras_adam_steps(point_mlp(), adam_without_momentum(), [(task.support_x, task.support_y)], 4)
+    for ours, w in zip(adapted, expected):
+        np.testing.assert_allclose(ours, w, atol=1e-5)
+
+
+def test_the_inner_adam_keeps_its_state_over_tasks_and_into_the_test():
+    """As the authors' code: an optimizer that is never reset, weights that are restored after each task."""
+    tasks = [task_batch(1, seed=s) for s in range(3)]
+    learner = Reptile(point_mlp(), inner_optimizer="adam", inner_lr=0.01, inner_steps=3, inner_loss="mean")
+    learner.compile(keras.optimizers.SGD(0.5))
+    network, optimizer = point_mlp(), adam_without_momentum()
+    for t in tasks[:2]:  # training: Reptile's step with beta = 0.5
+        before = network.get_weights()
+        (adapted,) = keras_adam_steps(network, optimizer, [(t.support_x[0], t.support_y[0])], 3)
+        network.set_weights([b + 0.5 * (a - b) for b, a in zip(before, adapted)])
+    data = tf.data.Dataset.from_tensor_slices({k: np.stack(v) for k, v in zip(Task._fields, zip(*tasks[:2]))})
+    learner.fit(data, verbose=0)
+    assert learner.carried[-1].numpy() == 6
+    for ours, expected in zip(learner.trainable_variables, network.get_weights()):
+        np.testing.assert_allclose(ours, expected, atol=1e-5)
+    (expected,) = keras_adam_steps(network, optimizer, [(tasks[2].support_x[0], tasks[2].support_y[0])], 3)  # the test
+    carried = [v.numpy() for v in learner.carried]
+    for _ in range(2):  # which leaves the state as it was
+        ours = learner.adapt_to(tasks[2].support_x[0].numpy(), tasks[2].support_y[0].numpy()).adapted
+        for a, e in zip(ours, expected):
+            np.testing.assert_allclose(a, e, atol=1e-5)
+    for v, before in zip(learner.carried, carried):
+        np.testing.assert_array_equal(v, before)
+
+
+def test_the_tasks_of_a_batch_start_from_one_state_and_leave_their_mean(tmp_path):
+    tasks = task_batch(2)
+    learner = Reptile(point_mlp(), inner_optimizer="adam", inner_lr=0.01, inner_steps=2, inner_loss="mean")
+    learner.compile(keras.optimizers.SGD(0.5))
+    learner.fit(tf.data.Dataset.from_tensors(tasks._asdict()), verbose=0)
+    moments = []
+    for i in range(2):
+        optimizer = adam_without_momentum()
+        keras_adam_steps(point_mlp(), optimizer, [(tasks.support_x[i], tasks.support_y[i])], 2)
+        moments.append([v.numpy() for v in optimizer.variables if v.path.endswith("_velocity")])
+    for ours, a, b in zip(learner.carried, *moments):
+        np.testing.assert_allclose(ours, (a + b) / 2, rtol=1e-4, atol=1e-9)
+    learner.save(tmp_path / "model.keras")
+    for other in (keras.saving.load_model(tmp_path / "model.keras"), learner.with_options(draws=2)):
+        for ours, expected in zip(other.carried, learner.carried, strict=True):
+            np.testing.assert_array_equal(ours, expected)
 
 
 @pytest.mark.parametrize(("examples", "batch", "steps"), [(10, 5, 4), (10, 10, 3), (6, 4, 3), (7, 3, 7), (5, 1, 0), (3, 5, 3)])
@@ -437,7 +493,7 @@ def test_an_explanation_names_the_term():
     learner = StochLWTA(tiny(), inner_steps=2)
     tasks = task_batch(2)
     learner.network.get_layer("output").mean.assign(np.full((4, WAY), 1e20))  # its square overflows, the outputs do not
-    assert explain_failure(learner, tasks) == "task 0, inner step 0: KL of output"
+    assert explain_failure(learner, tasks) == "task 0, inner step 0: loss of the weights of output"
     assert explain_failure(learner, Task(*(t[:0] for t in tasks))) == "the batch as a whole (no single term of a task alone)"
 
 
@@ -458,5 +514,61 @@ def test_losses_of_a_subclassed_network_and_of_a_shared_layer_count_once():
     weights = [tf.convert_to_tensor(v) for v in network.trainable_variables]
     _, _, losses = functional_call(network, weights, [], x, training=True)
     network(x, training=True)
-    np.testing.assert_allclose(sum(float(v) for v in losses.values()), float(sum(network.losses)), rtol=1e-6)
-    assert float(losses[network.name]) == 3.0
+    np.testing.assert_allclose(sum(float(v) for v in losses.examples.values()), float(sum(network.losses)), rtol=1e-6)
+    assert float(losses.examples[network.name]) == 3.0 and losses.weights == {}
+
+
+def test_regularizers_of_weights_count_at_the_weights_given():
+    inner = keras.Sequential([keras.Input((3,)), keras.layers.Dense(2, bias_regularizer="l1")])
+    network = keras.Sequential([keras.Input((2,)), keras.layers.Dense(3, kernel_regularizer="l2"), inner])
+    weights = [tf.ones(v.shape) for v in network.trainable_variables]
+    _, _, losses = functional_call(network, weights, [], tf.ones([1, 2]), training=True)
+    np.testing.assert_allclose(sorted(map(float, losses.weights.values())), [0.01 * 2, 0.01 * 6])
+    assert losses.examples == {}
+
+
+def test_a_joint_loss_counts_the_weights_once_and_the_examples_all():
+    """KL[q(w) || p(w)] does not depend on data; the KL of winners, and an activity regularizer, are sums over examples."""
+    keras.utils.set_random_seed(0)
+    network = networks.mlp((2,), WAY, units=(4,), activation="stochastic_lwta", weights="gaussian", winners_kl_weight=0.5, rho_initial=-1.0)
+    learner = MAML(network)
+    task = one(task_batch(1), 0)
+    psi, state = learner.current_values()
+    with learner.noting_terms() as noted:
+        learner.joint_loss(psi, state, task, task.key, "sum", "joint")
+    terms = {name: float(value) for name, value in noted}
+    for layer in ("hidden1", "output"):
+        gaussian = network.get_layer(layer)
+        expected = tfd.kl_divergence(gaussian.posterior(), gaussian.prior())
+        assert terms[f"joint: loss of the weights of {layer}"] == pytest.approx(float(expected), rel=1e-5)
+    passes = [
+        learner.call_network(psi, state, x, random.fold_in(task.key, i), training=True)[2].examples["units1"]
+        for i, x in enumerate((task.support_x, task.query_x))
+    ]
+    assert terms["joint: loss of units1"] == pytest.approx(float(sum(passes)), rel=1e-5)
+
+
+def test_a_network_that_samples_is_averaged_over_four_draws():
+    for activation, weights, draws in (("relu", "point", 1), ("stochastic_lwta", "point", 4), ("relu", "gaussian", 4)):
+        network = networks.mlp((2,), WAY, units=(4,), activation=activation, weights=weights)
+        nested = keras.Sequential([keras.Input((2,)), network])
+        assert MAML(network).draws == Reptile(nested).draws == draws
+        assert MAML(network, draws=2).draws == 2
+    assert MAML(networks.mlp((2,), WAY, units=(4,), weights="gaussian", predict_with="mean")).draws == 1
+
+
+def test_validation_leaves_diverged_tasks_out_and_says_how_many():
+    learner = Reptile(point_mlp(), inner_lr=0.1, inner_steps=1)
+    learner.compile("sgd")
+    tasks = task_batch(4)
+    x = tasks.support_x.numpy()
+    x[1, 2, 0] = np.nan
+    some = tasks._replace(support_x=tf.constant(x))
+    logs = learner.evaluate(tf.data.Dataset.from_tensors(some._asdict()), verbose=0, return_dict=True)
+    whole = [learner.task_evaluate(*learner.current_values(), one(tasks, i)) for i in (0, 2, 3)]
+    assert logs["diverged"] == 0.25
+    assert logs["loss"] == pytest.approx(np.mean([w[0] for w in whole]), rel=1e-5)
+    assert logs["accuracy"] == pytest.approx(np.mean([w[1] for w in whole]), rel=1e-5)
+    none = tasks._replace(support_x=tf.fill(tasks.support_x.shape, np.nan))
+    logs = learner.evaluate(tf.data.Dataset.from_tensors(none._asdict()), verbose=0, return_dict=True)
+    assert logs["diverged"] == 1 and np.isnan(logs["accuracy"]) and np.isnan(logs["loss"])

@@ -8,6 +8,9 @@ pytest.importorskip("tensorflow_datasets")
 from stochlwta_tf.errors import ConfigurationError, DataError
 from stochlwta_tf.tasks import Omniglot
 
+# The list is part of what a result means: it must never change.
+FIRST_HELD_OUT = ("background/Alphabet_of_the_Magi_4", "background/Anglo-Saxon_Futhorc_19", "background/Arcadian_14")
+
 
 @pytest.fixture(scope="module")
 def data(prepared):
@@ -24,7 +27,7 @@ def cache(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def splits(data):
-    return {split: Omniglot(split, batch=2, seed=0, way=20) for split in ("train", "validation", "test")}
+    return {split: Omniglot(split, batch=2, seed=0, way=20, validation_classes=0) for split in ("train", "validation", "test")}
 
 
 def test_characters_and_drawings(splits):
@@ -35,7 +38,9 @@ def test_characters_and_drawings(splits):
 
 
 def test_the_papers_split_is_one_shuffle_of_all(data, splits):
-    train, test = (Omniglot(split, batch=2, seed=seed, protocol="paper").bank for split, seed in (("train", 0), ("test", 7)))
+    train, test = (
+        Omniglot(split, batch=2, seed=seed, protocol="paper", validation_classes=0).bank for split, seed in (("train", 0), ("test", 7))
+    )
     assert (len(train), len(test)) == (974, 649)
     assert {*train.names, *test.names} == {*splits["train"].bank.names, *splits["test"].bank.names}
     assert sum(name.startswith("evaluation") for name in train.names) == pytest.approx(974 * 659 / 1623, abs=45)  # a shuffle, 4 sigma
@@ -64,6 +69,14 @@ def test_as_published_paper_is_white_and_nothing_is_averaged(data, splits):
     expected = np.rint(rows[:, low] * (1 - part) + rows[:, low + 1] * part)
     drawings = published.bank.of(f"background/{data.info.features['label'].int2str(example['label'])}")[..., 0].astype(int)
     assert np.abs(drawings - expected).reshape(20, -1).max(1).min() <= 1
+
+
+def test_a_hundred_fixed_characters_are_held_out_for_validation(splits):
+    names = {s: Omniglot(s, batch=2, seed=1).bank.names for s in ("train", "validation", "test")}
+    background = np.array(sorted(splits["train"].bank.names))
+    assert set(names["validation"]) == set(background[np.random.RandomState(0).permutation(964)[:100]])
+    assert names["validation"][:3] == FIRST_HELD_OUT
+    assert len(names["train"]) == 864 and not {*names["train"]} & {*names["validation"]} and not {*names["validation"]} & {*names["test"]}
 
 
 def test_validation_characters_are_kept_from_training(splits):

@@ -98,6 +98,11 @@ class GaussianLayer(keras.layers.Layer):
         self.seed = seed
         self.noise = keras.random.SeedGenerator(seed)
 
+    @property
+    def samples_in_prediction(self):
+        """Whether two predictions differ."""
+        return self.predict_with == "sample"
+
     def add_gaussian_kernel(self, shape, outputs):
         constraint = None if self.rho_min is None else AtLeast(self.rho_min)
         self.mean = self.add_weight(shape=shape, initializer=self.mean_initializer, name="mean")
@@ -139,11 +144,13 @@ class GaussianLayer(keras.layers.Layer):
             shape = [size or ops.shape(center)[axis] for axis, size in enumerate(center.shape)]
             outputs = center + ops.sqrt(variance + _LOCAL_VARIANCE_FLOOR) * self._standard_normal(shape)
         else:
-            kernel = mean + std * self._standard_normal(mean.shape)
+            eps = self._standard_normal(mean.shape)
+            kernel = mean + std * eps
             outputs = self.linear(x, kernel)
         if training and self.kl_weight:
             if self.kl_estimator == "sample":
-                kl = self.posterior().log_prob(kernel) - self.prior().log_prob(kernel)
+                # log q(w) − log p(w) from eps itself: (w − mean) / std has lost it to rounding where std is tiny.
+                kl = ops.sum(0.5 * (ops.square(kernel) - ops.square(eps)) - ops.log(std))
             else:
                 # As tfd.kl_divergence, which takes an expm1 of every logarithm that a unit prior does not need.
                 kl = ops.sum(0.5 * (ops.square(std) + ops.square(mean) - 1.0) - ops.log(std))

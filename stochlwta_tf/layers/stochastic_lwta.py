@@ -12,6 +12,9 @@ from stochlwta_tf.layers.blocks import check_competitors, check_divides, merge_b
 
 tfd = tfp.distributions
 
+# Perturbed values divided by it stay finite in float32 up to 1e28.
+_LEAST_TEMPERATURE = 1e-10
+
 
 @keras.saving.register_keras_serializable(package="stochlwta_tf")
 class StochasticLWTA(keras.layers.Layer):
@@ -28,8 +31,8 @@ class StochasticLWTA(keras.layers.Layer):
 
     Args:
         competitors: Integer J of at least 2, units in a block; must divide the last axis of the input.
-        temperature: Positive number, of the relaxation in training.
-        test_temperature: Number, of the relaxation in prediction; 0 samples hard winners.
+        temperature: Number of at least 1e-10, of the relaxation in training.
+        test_temperature: The same, of the relaxation in prediction; or 0, which samples hard winners.
         probability_floor: Added to every winner's probability, which are then renormalised (the published code: 1e-4).
         kl_weight: Factor of the KL term, λ; 0 leaves it out.
         kl_estimator: `"closed_form"`, or `"sample"`: xi · (log q + log J) at the relaxed sample.
@@ -50,6 +53,9 @@ class StochasticLWTA(keras.layers.Layer):
     >>> layer(np.ones((1, 4), "float32"))  # in each block of two, one unit passes
     """
 
+    #: Whether two predictions differ.
+    samples_in_prediction = True
+
     def __init__(
         self,
         competitors=2,
@@ -63,8 +69,13 @@ class StochasticLWTA(keras.layers.Layer):
     ):
         super().__init__(**kwargs)
         check_competitors(competitors)
-        if temperature <= 0:
-            raise ValueError(f"`temperature` must be positive. Received: temperature={temperature}")
+        if temperature < _LEAST_TEMPERATURE:
+            raise ValueError(f"`temperature` must be at least {_LEAST_TEMPERATURE:g}. Received: temperature={temperature}")
+        if 0 < test_temperature < _LEAST_TEMPERATURE:
+            raise ValueError(
+                f"`test_temperature` must be 0, for hard winners, or at least {_LEAST_TEMPERATURE:g}. "
+                f"Received: test_temperature={test_temperature}"
+            )
         if kl_estimator not in ("closed_form", "sample"):
             raise ValueError(f"`kl_estimator` must be 'closed_form' or 'sample'. Received: kl_estimator={kl_estimator!r}")
         for argument, value in (("test_temperature", test_temperature), ("probability_floor", probability_floor), ("kl_weight", kl_weight)):

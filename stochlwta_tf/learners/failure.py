@@ -24,7 +24,10 @@ def explain_failure(learner, tasks):
         with learner.noting_terms() as noted:
             gradient, _ = learner.task_update(psi, state, Task(*(t[i] for t in tasks)))
         terms = [(name, tf.reduce_all(tf.math.is_finite(value))) for name, value in noted]
-        terms += [(f"meta-gradient of {v.path}, or its square", learner.usable(g)) for v, g in zip(learner.trainable_variables, gradient)]
+        terms += [
+            (f"meta-gradient of {v.path}, or its square", learner.usable(g))
+            for v, g in zip([*learner.trainable_variables, *learner.carried], gradient)
+        ]
         for name, finite in terms:
             if not finite:
                 return f"task {i}, {name}"

@@ -1,11 +1,13 @@
 """Calling a network with given values in place of its variables, and the noise keys that such a call needs."""
 
 import enum
+from typing import NamedTuple
 
 import keras
 import tensorflow as tf
 
 from stochlwta_tf import random
+from stochlwta_tf.layers.gaussian_layer import GaussianLayer
 
 
 class Stream(enum.IntEnum):
@@ -18,6 +20,32 @@ class Stream(enum.IntEnum):
     PREDICTION = 5
     POSTERIOR = 6
     LEADER = 7
+
+
+class LayerLosses(NamedTuple):
+    """What the layers of a network add to a loss, each kind as a dict from layer (or variable) name to scalar.
+
+    Attributes:
+        examples: Sums over the examples of the call, such as the KL divergence of winners.
+        weights: What depends on the weights alone, whatever the examples: the KL divergence of Gaussian weights, weight regularizers.
+    """
+
+    examples: dict
+    weights: dict
+
+    def joined(self, other):
+        """The losses of the examples of two calls under the same weights: those of the weights count once."""
+        return LayerLosses({name: loss + other.examples[name] for name, loss in self.examples.items()}, self.weights)
+
+    def terms(self):
+        """Every loss by a name that says what it is."""
+        return {
+            **{f"loss of {name}": loss for name, loss in self.examples.items()},
+            **{f"loss of the weights of {name}": loss for name, loss in self.weights.items()},
+        }
+
+
+NO_LOSSES = LayerLosses({}, {})
 
 
 def functional_call(network, weights, state, x, training):
@@ -34,7 +62,7 @@ def functional_call(network, weights, state, x, training):
         training: Whether layers are in training mode.
 
     Returns:
-        Outputs, the new state, and a dict from layer name to the sum of the losses that the layer added.
+        Outputs, the new state, and the `LayerLosses`; none unless `training`.
 
     Example:
 
@@ -43,19 +71,24 @@ def functional_call(network, weights, state, x, training):
     values = [*zip(network.trainable_variables, weights), *zip(network.non_trainable_variables, state)]
     with keras.StatelessScope(values, collect_losses=True) as scope:
         outputs = network(x, training=training)
-        losses = _named_losses(network) if training else {}
+        losses = _named_losses(network, scope) if training else NO_LOSSES
     return outputs, [scope.get_current_value(v) for v in network.non_trainable_variables], losses
 
 
-def _named_losses(network):
+def _named_losses(network, scope):
     """Every loss of the network once, summed under the name of the layer that it came by."""
-    left = {id(loss): loss for loss in network.losses}
-    losses = {}
+    gaussian = {layer.path: layer.losses for layer in network._flatten_layers() if isinstance(layer, GaussianLayer)}
+    regularized = {v.path: v.regularizer(scope.get_current_value(v)) for v in network.trainable_variables if v.regularizer is not None}
+    # A layer that is called twice adds its KL twice, but has one posterior.
+    weights = {path: tf.add_n(losses) / len(losses) for path, losses in gaussian.items() if losses}
+    taken = {id(loss) for losses in gaussian.values() for loss in losses}
+    left = {id(loss): loss for loss in scope.losses if id(loss) not in taken}
+    examples = {}
     for layer in (*network.layers, network):
         own = [left.pop(id(loss)) for loss in layer.losses if id(loss) in left]
         if own:
-            losses[layer.name] = tf.add_n(own)
-    return losses
+            examples[layer.name] = tf.add_n(own)
+    return LayerLosses(examples, {**weights, **regularized})
 
 
 def with_noise_key(network, state, key):

@@ -22,6 +22,7 @@ _OPTIONS = (
     *("inner_loss", "draws", "batch_statistics", "runner", "parallel_tasks"),
 )
 _TINY = 1e-30
+_DRAWS = 4  # the paper's B
 
 
 class MetaLearner(CompiledModel):
@@ -49,7 +50,8 @@ class MetaLearner(CompiledModel):
         inner_steps: Number of inner steps in training.
         test_inner_steps: Number in evaluation and prediction; as in training by default.
         inner_loss: Whether the inner loss is the `"sum"` over the examples or their `"mean"`; the learning rate belongs to one of the two.
-        draws: B, draws of the network that a prediction averages.
+        draws: B, draws of the network that a prediction averages; by default 4 of a network that samples in prediction, as the paper has
+            it, and 1 of any other.
         batch_statistics: Whose statistics batch normalisation applies to queries: their own (`"transductive"`), or the support
             set's (`"support"`).
         runner: `"vectorized"`, `"loop"` or `"auto"`; see `TaskRunner`.
@@ -87,7 +89,7 @@ class MetaLearner(CompiledModel):
         inner_steps: Annotated[int, Field(ge=0)] = 5,
         test_inner_steps: Annotated[int, Field(ge=0)] | None = None,
         inner_loss: Literal["sum", "mean"] = "mean",
-        draws: Annotated[int, Field(ge=1)] = 1,
+        draws: Annotated[int, Field(ge=1)] | None = None,
         batch_statistics: Literal["transductive", "support"] = "transductive",
         runner: Literal["auto", "vectorized", "loop"] = "auto",
         parallel_tasks: Annotated[int, Field(ge=1)] | None = None,
@@ -107,7 +109,7 @@ class MetaLearner(CompiledModel):
         self.inner_steps = inner_steps
         self.test_inner_steps = test_inner_steps
         self.inner_loss = inner_loss
-        self.draws = draws
+        self.draws = draws or (_DRAWS if samples_in_prediction(network) else 1)
         self.batch_statistics = batch_statistics
         self.runner = runner
         self.parallel_tasks = parallel_tasks
@@ -121,14 +123,18 @@ class MetaLearner(CompiledModel):
         self._loss_metric = keras.metrics.Mean("loss")
         self._score_metric = keras.metrics.Mean(self.likelihood.score_name)
         self._train_score_metric = keras.metrics.Mean(f"{self.train_score}_{self.likelihood.score_name}")
+        self._diverged_metric = keras.metrics.Mean("diverged")
         self.task_runner = TaskRunner.for_network(network, runner, parallel_tasks)
         self._terms = None
+        # Variables that no optimizer trains and that training carries from one batch of tasks to the next. Their values are the last in
+        # psi; what `task_update` gives for each is its difference from the new value, whose mean over tasks is taken off.
+        self.carried = []
         self.built = True  # `build()` would lock the attributes before a subclass adds its own weights
 
     # One task: pure functions of tensors.
 
     def call_network(self, weights, state, x, key, training):
-        """The network's outputs, new state and named losses under given weights, with noise from `key`."""
+        """The network's outputs, new state and `LayerLosses` under given weights, with noise from `key`."""
         return functional_call(self.network, weights, with_noise_key(self.network, state, key), x, training)
 
     def call_on_query(self, weights, state, support_x, query_x, key, training):
@@ -143,7 +149,8 @@ class MetaLearner(CompiledModel):
         """The negative log-likelihood of some examples plus the losses of the network's layers (the negative ELBO, eq. 10)."""
         nll = self.likelihood.nll(y, outputs)
         nll = tf.reduce_sum(nll) if reduction == "sum" else tf.reduce_mean(nll)
-        return self.total({f"{label}: negative log-likelihood": nll, **{f"{label}: KL of {k}": v for k, v in losses.items()}})
+        terms = {"negative log-likelihood": nll, **losses.terms()}
+        return self.total({f"{label}: {name}": value for name, value in terms.items()})
 
     def total(self, terms):
         """The sum of named terms of a loss; the names are what a report of a non-finite value speaks of."""
@@ -213,10 +220,14 @@ class MetaLearner(CompiledModel):
     # Many tasks.
 
     def current_values(self):
-        """psi and state: the values of the trainable variables, and of the network's non-trainable ones."""
-        return [tf.convert_to_tensor(v) for v in self.trainable_variables], [
-            tf.convert_to_tensor(v) for v in self.network.non_trainable_variables
-        ]
+        """psi and state: the values of the trainable and the carried variables, and of the network's non-trainable ones."""
+        psi, state = [*self.trainable_variables, *self.carried], self.network.non_trainable_variables
+        return [tf.convert_to_tensor(v) for v in psi], [tf.convert_to_tensor(v) for v in state]
+
+    def parted(self, psi):
+        """The part of psi that an optimizer trains, and the carried part."""
+        trained = len(psi) - len(self.carried)
+        return list(psi[:trained]), list(psi[trained:])
 
     def meta_gradient(self, tasks):
         """The mean meta-gradient over a batch of tasks, and the mean (loss, score)."""
@@ -262,7 +273,10 @@ class MetaLearner(CompiledModel):
         finite = tf.reduce_all([tf.math.is_finite(loss), *map(self.usable, gradient)])
         with tf.control_dependencies([tf.debugging.Assert(finite, ["The loss or the meta-gradient is not finite."])]):
             replicas = tf.distribute.get_strategy().num_replicas_in_sync  # Keras optimizers sum over replicas
-            self.optimizer.apply([g / replicas for g in gradient], self.trainable_variables)
+            trained, carried = self.parted(gradient)
+            self.optimizer.apply([g / replicas for g in trained], self.trainable_variables)
+            for variable, difference in zip(self.carried, carried, strict=True):
+                variable.assign_sub(difference)
         self._loss_metric.update_state(loss)
         self._train_score_metric.update_state(score)
         return {m.name: m.result() for m in (self._loss_metric, self._train_score_metric)}
@@ -278,11 +292,19 @@ class MetaLearner(CompiledModel):
         return tf.reduce_all(tf.math.is_finite(gradient))
 
     def test_step(self, data):
+        """Loss and score over the tasks whose predictions are finite, and the fraction of tasks that diverged.
+
+        A task of NaN would else count as if class 0 were predicted.  Where every task diverged, loss and score are NaN.
+        """
         evaluate = self.compiled_function("evaluate", lambda: self.task_runner.map(self.task_evaluate))
         loss, score = evaluate(*self.current_values(), Task(**data))
-        self._loss_metric.update_state(loss)
-        self._score_metric.update_state(score)
-        return {m.name: m.result() for m in (self._loss_metric, self._score_metric)}
+        finite = tf.math.is_finite(loss) & tf.math.is_finite(score)
+        for metric, values in ((self._loss_metric, loss), (self._score_metric, score)):
+            metric.update_state(tf.where(finite, values, tf.zeros_like(values)), sample_weight=tf.cast(finite, values.dtype))
+        self._diverged_metric.update_state(tf.cast(~finite, loss.dtype))
+        none = tf.equal(self._diverged_metric.result(), 1.0)
+        logs = {m.name: tf.where(none, float("nan"), m.result()) for m in (self._loss_metric, self._score_metric)}
+        return {**logs, self._diverged_metric.name: self._diverged_metric.result()}
 
     def adapt_to(self, support_x, support_y, seed=0):
         """Adapts to one support set, given as arrays.
@@ -307,7 +329,7 @@ class MetaLearner(CompiledModel):
 
     @property
     def metrics(self):
-        return [self._loss_metric, self._score_metric, self._train_score_metric]
+        return [self._loss_metric, self._score_metric, self._train_score_metric, self._diverged_metric]
 
     def call(self, x, training=False):
         """The network before any adaptation."""
@@ -321,3 +343,8 @@ class MetaLearner(CompiledModel):
     @classmethod
     def from_config(cls, config):
         return cls(keras.saving.deserialize_keras_object(config.pop("network")), **config)
+
+
+def samples_in_prediction(network):
+    """Whether a network's predictions differ from draw to draw: whether any of its layers, however deep, says so."""
+    return any(getattr(layer, "samples_in_prediction", False) for layer in network._flatten_layers())

@@ -62,12 +62,14 @@ class MetaGradientLearner(MetaLearner):
         return self.objective(task.query_y, outputs, losses, reduction, label), outputs
 
     def joint_loss(self, weights, state, task, key, reduction, label):
-        """The objective on a task's support set and queries together, and the outputs on the queries; the layers' losses add up."""
+        """The objective on a task's support set and queries together, and the outputs on the queries.
+
+        The layers' losses of the examples add up; those of the weights, which are the same for both, count once.
+        """
         support, _, losses = self.call_network(weights, state, task.support_x, random.fold_in(key, 0), training=True)
         query, _, more = self.call_on_query(weights, state, task.support_x, task.query_x, random.fold_in(key, 1), training=True)
-        losses = {k: loss + more[k] for k, loss in losses.items()}
         y, outputs = tf.concat([task.support_y, task.query_y], 0), tf.concat([support, query], 0)
-        return self.objective(y, outputs, losses, reduction, label), query
+        return self.objective(y, outputs, losses.joined(more), reduction, label), query
 
     def query_score(self, task, draws):
         """The score on a task's queries of the predictive mean of `draws [B, query, outputs]`."""

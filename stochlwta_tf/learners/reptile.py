@@ -7,7 +7,7 @@ import tensorflow as tf
 from pydantic import Field
 
 from stochlwta_tf import random
-from stochlwta_tf.learners.functional import Stream
+from stochlwta_tf.learners.functional import NO_LOSSES, Stream
 from stochlwta_tf.learners.learner import MetaLearner
 
 
@@ -22,9 +22,15 @@ class Reptile(MetaLearner):
 
     which is an SGD step of rate beta on the meta-gradient mean(psi − psi'): give `compile` the SGD with beta's schedule.
 
+    The inner Adam keeps its second moments v and its count of steps from task to task, as the authors' code does, which restores the
+    weights after a task and nothing else: a task's steps start from the v of the tasks before, and so does a test, which leaves it as it
+    was.  Here the tasks of a batch start from one v, and their mean is what the next batch starts from.  With v reset for each task, a
+    first step moves every weight by the inner rate, however small its gradient.
+
     Args:
         network: A built `keras.Model`.
-        inner_optimizer: `"sgd"`, or `"adam"` with beta1 = 0; its state starts anew in each task.
+        inner_optimizer: `"sgd"`, or `"adam"` with beta1 = 0.
+        inner_optimizer_state: `"persistent"`, or `"reset"` for an Adam that starts from nothing in each task.
         inner_batch: Examples in a minibatch of a training step; all of the support set by default. Minibatches go through a new
             permutation in every epoch.
         **kwargs: Arguments of `MetaLearner`.
@@ -42,6 +48,7 @@ class Reptile(MetaLearner):
         network,
         *,
         inner_optimizer: Literal["sgd", "adam"] = "sgd",
+        inner_optimizer_state: Literal["persistent", "reset"] = "persistent",
         inner_batch: Annotated[int, Field(ge=1)] | None = None,
         inner_lr: Annotated[float, Field(gt=0)] = 0.003,
         inner_loss: Literal["sum", "mean"] = "sum",
@@ -49,19 +56,33 @@ class Reptile(MetaLearner):
     ):
         super().__init__(network, inner_lr=inner_lr, inner_loss=inner_loss, **kwargs)
         self.inner_optimizer = inner_optimizer
+        self.inner_optimizer_state = inner_optimizer_state
         self.inner_batch = inner_batch
+        if inner_optimizer == "adam" and inner_optimizer_state == "persistent":
+            moments = [(f"second_moment_{v.name}", v.shape) for v in self.network.trainable_variables]
+            self.carried = [
+                self.add_weight(shape=shape, initializer="zeros", trainable=False, aggregation="mean", name=name)
+                for name, shape in [*moments, ("inner_iterations", ())]
+            ]
 
     def inner_objective(self, y, outputs, losses, label):
         """What an inner step descends: Reptile knows no KL terms."""
-        return self.objective(y, outputs, {}, self.inner_loss, label)
+        return self.objective(y, outputs, NO_LOSSES, self.inner_loss, label)
+
+    def adam_state(self, psi):
+        """The inner Adam's second moments and number of steps at the start of a task; nothing for SGD."""
+        weights, carried = self.parted(psi)
+        if self.inner_optimizer == "sgd":
+            return []
+        return carried or [*(tf.zeros_like(w) for w in weights), tf.zeros([], weights[0].dtype)]
 
     def inner_steps_from(self, psi, state, x, y, key, steps, minibatch=None):
-        """k inner steps: adapted weights, state, and the last step's loss and score."""
+        """k inner steps: adapted weights, state, the inner Adam's state, and the last step's loss and score."""
         # XLA compiles the body of a loop of no steps too, which could not read an empty table of indices.
         indices = minibatches(key, x.shape[0], minibatch, steps) if minibatch and steps else None
         zero = tf.zeros([], psi[0].dtype)
 
-        def step(i, weights, state, squares, *_):
+        def step(i, weights, state, adam, *_):
             step_x, step_y = (x, y) if indices is None else (tf.gather(x, indices[i]), tf.gather(y, indices[i]))
             with tf.GradientTape() as tape:
                 tape.watch(weights)
@@ -71,28 +92,28 @@ class Reptile(MetaLearner):
             gradients = tape.gradient(loss, weights, unconnected_gradients="zero")
             directions = self.clipped(gradients)
             if self.inner_optimizer == "adam":
-                directions, squares = _adam(directions, squares, tf.cast(i + 1, loss.dtype))
+                directions, adam = _adam(directions, adam)
             score = self.likelihood.score(step_y, self.likelihood.predictive(outputs[None]))
-            return i + 1, self.step(weights, directions, self.inner_lr), state, squares, loss, score
+            return i + 1, self.step(weights, directions, self.inner_lr), state, adam, loss, score
 
-        squares = [tf.zeros_like(w) for w in psi] if self.inner_optimizer == "adam" else []
-        start = (tf.constant(0), list(psi), list(state), squares, zero, zero)
-        _, weights, state, _, loss, score = tf.while_loop(lambda i, *_: i < steps, step, start, maximum_iterations=steps)
-        return weights, state, loss, score
+        start = (tf.constant(0), self.parted(psi)[0], list(state), self.adam_state(psi), zero, zero)
+        return tf.while_loop(lambda i, *_: i < steps, step, start, maximum_iterations=steps)[1:]
 
     def adapt(self, psi, state, support_x, support_y, key):
-        weights, state, _, _ = self.inner_steps_from(psi, state, support_x, support_y, key, self.steps_at_test)
+        weights, state, *_ = self.inner_steps_from(psi, state, support_x, support_y, key, self.steps_at_test)
         return weights, state
 
     def task_update(self, psi, state, task):
-        weights, _, loss, score = self.inner_steps_from(
+        weights, _, adam, loss, score = self.inner_steps_from(
             psi, state, task.support_x, task.support_y, task.key, self.inner_steps, self.inner_batch
         )
+        after = [*weights, *adam] if self.carried else weights
         # The mean of the differences, not psi − mean(psi'): differences of rho are so small that the latter is 2 % rounding error.
-        return [p - w for p, w in zip(psi, weights)], (loss, score)
+        return [p - w for p, w in zip(psi, after, strict=True)], (loss, score)
 
     def get_config(self):
-        return {**super().get_config(), "inner_optimizer": self.inner_optimizer, "inner_batch": self.inner_batch}
+        names = ("inner_optimizer", "inner_optimizer_state", "inner_batch")
+        return {**super().get_config(), **{name: getattr(self, name) for name in names}}
 
 
 def minibatches(key, examples, batch, steps):
@@ -102,8 +123,10 @@ def minibatches(key, examples, batch, steps):
     return tf.reshape(tf.reshape(order, [-1])[: steps * batch], [steps, batch])
 
 
-def _adam(gradients, squares, step, beta2=0.999, epsilon=1e-8):
-    """Adam with beta1 = 0: the direction of a step, and the new second moments."""
+def _adam(gradients, state, beta2=0.999, epsilon=1e-8):
+    """Adam with beta1 = 0: the direction of a step, and the new second moments with the number of steps behind them."""
+    *squares, steps = state
+    steps = steps + 1
     squares = [beta2 * s + (1 - beta2) * tf.square(g) for s, g in zip(squares, gradients)]
-    correction = 1 - tf.pow(tf.cast(beta2, step.dtype), step)
-    return [g / (tf.sqrt(s / correction) + epsilon) for g, s in zip(gradients, squares)], squares
+    correction = 1 - tf.pow(tf.cast(beta2, steps.dtype), steps)
+    return [g / (tf.sqrt(s / correction) + epsilon) for g, s in zip(gradients, squares)], [*squares, steps]

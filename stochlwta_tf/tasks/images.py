@@ -28,7 +28,8 @@ class ImageTasks(TaskDistribution):
         queries: Query images of each class (q); 0 for learners that use the support set alone.
         train_shot: K in the train split; `None` for the same.
         train_queries: q in the train split; `None` for the same.
-        rotations: Whether images turned by 90, 180 and 270 degrees are further classes (in every split); takes four times the memory.
+        rotations: Whether the training classes turned by 90, 180 and 270 degrees are further classes to train on; takes four times the
+            memory.  Validation and test classes stay upright.
         flip: Whether each training image is mirrored left to right with probability one half (not for characters).
         shift: Pixels that each training image is moved by, at most, in each direction.
         protocol: `"standard"`, `"paper"` or `"original_code"`, see `protocols.py`; the last draws classes and images with replacement, and
@@ -85,7 +86,7 @@ class ImageTasks(TaskDistribution):
             raise DataError(f"{type(self).__name__} has no {split} classes, only: {', '.join(banks)}.")
         if protocol == "standard" and "train" in banks and "test" in banks:
             check_disjoint(banks["train"].names, banks["test"].names)
-        self.bank = banks[split].rotated() if rotations else banks[split]
+        self.bank = banks[split].rotated() if rotations and split == "train" else banks[split]
         self.way, self.shot, self.queries = way, shot, queries
         self.flip, self.shift = (flip, shift) if split == "train" else (False, 0)
         self.input_shape, self.outputs = tuple(self.bank.images.shape[1:]), way

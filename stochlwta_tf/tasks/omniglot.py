@@ -23,9 +23,9 @@ class Omniglot(ImageTasks):
     That is the split of the protocols `standard` and `original_code`; `paper` has 974 and 649, of one shuffle of all (the paper's own
     shuffle is not published).
 
-    The data set names no validation characters.  With `validation_classes=0` validation tasks are drawn from the training characters
-    (all are trained on, as the field does): then a validation score shows progress, not generalisation.  Otherwise that many
-    training characters, always the same ones for a number, are kept from training.
+    The data set names no validation characters: `validation_classes` of the training characters, always the same ones for a number, are
+    held out for validation, so that nothing is ever chosen by the test characters.  With 0, all are trained on, and validation tasks are
+    drawn from them: then a validation score shows progress, not generalisation.
 
     Pixels are rounded to 1/255 once, after resizing.  The images come through TensorFlow Datasets, are prepared once and cached.
 
@@ -33,7 +33,8 @@ class Omniglot(ImageTasks):
         split, batch, seed: As in `TaskDistribution`.
         invert: Ink 1 on paper 0, as most work does; `False` for white paper as in the paper's published code.
         antialias: Whether resizing averages the pixels it skips; `False` for plain bilinear as in the published code.
-        validation_classes: Training characters kept for validation.
+        validation_classes: Training characters held out for validation: the first of `numpy.random.RandomState(0).permutation` of their
+            names in alphabetical order.
         protocol: Which characters are trained and tested on, and how tasks are drawn and scored.
         data_dir: Folder of TensorFlow Datasets; `None` for `$TFDS_DATA_DIR`, else `~/tensorflow_datasets`.
         **options: `way`, `shot`, `queries` and the others of `ImageTasks`.
@@ -57,7 +58,7 @@ class Omniglot(ImageTasks):
         *,
         invert: bool = True,
         antialias: bool = True,
-        validation_classes: Annotated[int, Field(ge=0, lt=964)] = 0,
+        validation_classes: Annotated[int, Field(ge=0, lt=964)] = 100,
         protocol: ProtocolName = "standard",
         data_dir: str | None = None,
         **options,
@@ -70,7 +71,7 @@ class Omniglot(ImageTasks):
             training, test = shuffled[:_PAPER_TRAINING], shuffled[_PAPER_TRAINING:]
         else:
             training, test = ([n for n in bank.names if n.startswith(part)] for part in _PARTS)
-        kept = set(np.random.RandomState(0).permutation(training)[:validation_classes])
+        kept = set(np.random.RandomState(0).permutation(sorted(training))[:validation_classes].tolist())
         banks = bank.split({"train": [n for n in training if n not in kept], "test": test})
         banks["validation"] = bank.subset(sorted(kept)) if kept else banks["train"]
         super().__init__(banks, split, batch, seed, protocol=protocol, **options)
