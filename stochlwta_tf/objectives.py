@@ -15,8 +15,14 @@ tfd = tfp.distributions
 
 
 class Likelihood:
-    """Interface: `nll`, `predictive` and `split`, and the `score` (named `score_name`) that training shows."""
+    """Interface: `nll`, `predictive` and `split`, and the `score` that training shows.
 
+    Attributes:
+        kind: Its name among the options of a learner.
+        score_name: Name of the score.
+    """
+
+    kind: str
     score_name: str
 
     def nll(self, y, outputs):
@@ -49,25 +55,25 @@ class Categorical(Likelihood):
 
     Args:
         average: What prediction averages over draws: `"logits"`, as eq. 11, or `"probabilities"`.
-        saturation: `None`, or the bound of the published code's cross-entropy: probabilities are clipped to [saturation, 1 − saturation]
-            before the logarithm and renormalised; a clipped entry passes no gradient.
+        probability_clip: `None`, or the bound c of the published code's cross-entropy: probabilities are clipped to [c, 1 − c] before the
+            logarithm and renormalised; a clipped entry passes no gradient.
 
     Example:
 
     >>> Categorical().nll(tf.constant([1]), tf.constant([[0.0, 0.0]]))  # [log 2]
     """
 
-    score_name = "accuracy"
+    kind, score_name = "categorical", "accuracy"
 
-    def __init__(self, average="logits", saturation=None):
+    def __init__(self, average="logits", probability_clip=None):
         if average not in ("logits", "probabilities"):
             raise ValueError(f"`average` must be 'logits' or 'probabilities'. Received: average={average!r}")
         self.average = average
-        self.saturation = saturation
+        self.probability_clip = probability_clip
 
     def nll(self, y, outputs):
-        if self.saturation is not None:
-            outputs = tf.math.log(tf.clip_by_value(tf.nn.softmax(outputs), self.saturation, 1 - self.saturation))
+        if self.probability_clip is not None:
+            outputs = tf.math.log(tf.clip_by_value(tf.nn.softmax(outputs), self.probability_clip, 1 - self.probability_clip))
         return tf.nn.sparse_softmax_cross_entropy_with_logits(y, outputs)
 
     def predictive(self, draws):
@@ -79,7 +85,7 @@ class Categorical(Likelihood):
         return tf.reduce_mean(tf.cast(tf.equal(tf.argmax(predictive, -1, output_type=y.dtype), y), predictive.dtype))
 
     def get_config(self):
-        return {"average": self.average, "saturation": self.saturation}
+        return {"average": self.average, "probability_clip": self.probability_clip}
 
 
 @keras.saving.register_keras_serializable(package="stochlwta_tf")
@@ -94,7 +100,7 @@ class Gaussian(Likelihood):
     >>> Gaussian(noise_std=1.0).nll(tf.zeros([1, 1]), tf.zeros([1, 1]))  # [0.5 log(2 pi)]
     """
 
-    score_name = "mse"
+    kind, score_name = "gaussian", "mse"
 
     def __init__(self, noise_std=1.0):
         if noise_std <= 0:

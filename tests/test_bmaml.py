@@ -87,7 +87,7 @@ def test_one_particle_is_gradient_ascent():
 @pytest.mark.parametrize("meta_loss", ["chaser", "nll"])
 def test_the_meta_loss_and_its_gradient_on_one_weight(float64, meta_loss):
     network = keras.Sequential([keras.Input((1,)), keras.layers.Dense(1, use_bias=False)])
-    settings = {"inner_lr": RATE, "inner_steps": 1, "noise_std": NOISE_STD, "particles": 3, "meta_loss": meta_loss}
+    settings = {"inner_lr": RATE, "inner_steps": 1, "noise_std": NOISE_STD, "particles": 3, "meta_objective": meta_loss}
     learner = BMAML(network, likelihood="gaussian", **settings)
     start, task = np.array([[0.4], [0.9], [0.2]]), line_task()
     network.trainable_variables[0].assign(start[:1])
@@ -142,7 +142,7 @@ def test_meta_gradient_through_convolutions_is_that_of_finite_differences(float6
     monkeypatch.setattr("stochlwta_tf.learners.stein.bandwidth", lambda squares: 30.0)  # or h would change, against its definition
     keras.utils.set_random_seed(0)
     network = networks.conv4((8, 8, 1), 3, filters=2, activation="tanh")
-    learner = BMAML(network, inner_lr=0.1, inner_steps=1, particles=2, meta_loss="nll", batch_statistics=batch_statistics)
+    learner = BMAML(network, inner_lr=0.1, inner_steps=1, particles=2, meta_objective="nll", batch_statistics=batch_statistics)
     assert finite_difference_error(learner, image_tasks(), directions=1) < 1e-5
 
 

@@ -120,3 +120,11 @@ def test_the_documentation_has_every_key_with_its_default(section):
     for key, field in configuration.Configuration.model_fields[section].annotation.model_fields.items():
         default = "required" if field.is_required() else f"`{yaml.safe_dump(field.default).split()[0]}`"
         assert f"| `{key}` | {default.replace('0.0', '0')} |" in text
+
+
+def test_a_renamed_option_is_read_under_its_old_name_and_said_once(capfd):
+    values = changed(learner={"saturation": 1e-7})
+    for _ in range(2):
+        config = configuration.from_dict(values)
+        assert config.learner.probability_clip == 1e-7 and "saturation" not in config.resolved()["learner"]
+    assert capfd.readouterr().err == "learner.saturation is called learner.probability_clip now; read as that.\n"

@@ -33,11 +33,11 @@ def test_the_winner_is_the_unit_that_passes():
     h = np.random.default_rng(0).normal(size=(50, 4, 6)).astype("float32")
     y = layers.StochasticLWTA(3, seed=0)(h).numpy()
     expected = (y.reshape(50, 4, 2, 3) != 0).reshape(50, 4, 6).mean(1)  # over positions
-    np.testing.assert_allclose(winners.winners(tf.constant(h), tf.constant(y), 3), expected, rtol=1e-6)
+    np.testing.assert_allclose(winners.Winners(3)([tf.constant(h), tf.constant(y)]), expected, rtol=1e-6)
     y = layers.DeterministicLWTA(2)(h[:, 0]).numpy()
     blocks = h[:, 0].reshape(50, 3, 2)
     np.testing.assert_array_equal(
-        winners.winners(tf.constant(h[:, 0]), tf.constant(y), 2), (blocks == blocks.max(-1, keepdims=True)).reshape(50, 6)
+        winners.Winners(2)([tf.constant(h[:, 0]), tf.constant(y)]), (blocks == blocks.max(-1, keepdims=True)).reshape(50, 6)
     )
 
 

@@ -36,16 +36,18 @@ def test_scores():
     assert float(Gaussian().score(LOGITS[0], LOGITS[1])) == pytest.approx(np.mean((LOGITS[0] - LOGITS[1]) ** 2), rel=1e-5)
 
 
-def test_saturation_clips_renormalises_and_stops_gradients():
+def test_the_probability_clip_clips_renormalises_and_stops_gradients():
     outputs, label = np.array([[30.0, 0.0, 1.0]]), np.array([1])
     p = np.clip(special.softmax(outputs, -1), 1e-7, 1 - 1e-7)
     x = tf.constant(outputs, tf.float32)
     with tf.GradientTape() as tape:
         tape.watch(x)
-        nll = Categorical(saturation=1e-7).nll(label, x)
+        nll = Categorical(probability_clip=1e-7).nll(label, x)
     assert float(nll[0]) == pytest.approx(-np.log(p[0, 1] / p.sum()), rel=1e-6)
     np.testing.assert_array_equal(tape.gradient(nll, x), [[0, 0, 0]])
-    np.testing.assert_allclose(Categorical(saturation=1e-7).nll(LABELS, LOGITS[0] / 5), Categorical().nll(LABELS, LOGITS[0] / 5), rtol=1e-5)
+    np.testing.assert_allclose(
+        Categorical(probability_clip=1e-7).nll(LABELS, LOGITS[0] / 5), Categorical().nll(LABELS, LOGITS[0] / 5), rtol=1e-5
+    )
 
 
 @pytest.mark.parametrize("likelihood", [Categorical("probabilities", 1e-7), Gaussian(0.5)])

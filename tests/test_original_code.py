@@ -136,7 +136,7 @@ def test_classifier(inject_noise, prefix, shape_and_options):
     shape, options = shape_and_options
     network = classifier(shape, options, f"{prefix}/weights")
     x, labels = VECTORS[f"{prefix}/x"].reshape(-1, *shape), VECTORS[f"{prefix}/labels"]
-    likelihood = objectives.Categorical(saturation=1e-7)
+    likelihood = objectives.Categorical(probability_clip=1e-7)
 
     left = inject_noise(*noise(f"{prefix}/train"))
     with tf.GradientTape() as tape:
@@ -166,7 +166,7 @@ def test_saturated_cross_entropy():
     outputs = tf.constant(group["output"])
     with tf.GradientTape() as tape:
         tape.watch(outputs)
-        nll = objectives.Categorical(saturation=1e-7).nll(group["labels"], outputs)
+        nll = objectives.Categorical(probability_clip=1e-7).nll(group["labels"], outputs)
     assert_close(nll, group["loss"])
     assert_close(tape.gradient(nll, outputs), group["grad_of_sum_wrt_output"])
 
@@ -174,7 +174,7 @@ def test_saturated_cross_entropy():
 def test_meta_iteration(inject_noise):
     """Four minibatch steps with the constraint on rho, and the outer step: all done by the learner."""
     network = classifier(*OMNIGLOT, "meta_iteration/before/weights")
-    learner = StochLWTA(network, saturation=1e-7, inner_lr=0.003, inner_steps=4, inner_batch=10)
+    learner = StochLWTA(network, probability_clip=1e-7, inner_lr=0.003, inner_steps=4, inner_batch=10)
     x, labels = VECTORS["meta_iteration/x"].reshape(40, 49), VECTORS["meta_iteration/labels"].reshape(40)
     in_order = np.linspace(0.1, 0.9, 40, dtype="float32")[None]  # the noise whose order is the minibatches'
     steps = [array for step in range(4) for array in noise(f"meta_iteration/step{step}")]

@@ -3,7 +3,6 @@
 import numpy as np
 
 from stochlwta_tf.errors import ConfigurationError
-from stochlwta_tf.learners import ABML, BMAML, PLATIPUS
 
 INFORMED = {"regression": "variance", "classification": "entropy"}
 
@@ -64,13 +63,6 @@ def _correlation(a, b):
     return np.sum(a * b) / scale if scale else 0.0
 
 
-def is_bayesian(learner):
-    """Whether the draws of a prediction differ: the weights are sampled, or the network is stochastic."""
-    samples = isinstance(learner, (ABML, BMAML, PLATIPUS))
-    noisy = any(v.name == "seed_generator_state" for v in learner.network.non_trainable_variables)
-    return learner.draws > 1 and (samples or noisy)
-
-
 def strategies(asked, kind, learner):
     """The strategies to run: what is asked for, and random choice to compare with.
 
@@ -87,13 +79,14 @@ def strategies(asked, kind, learner):
         strategies("auto", "regression", maml)  # ["random"]
     """
     informed = INFORMED[kind]
-    if asked == "random" or asked == "auto" and not is_bayesian(learner):
+    differ = learner.draws > 1 and learner.draws_differ
+    if asked == "random" or asked == "auto" and not differ:
         return ["random"]
     if asked not in ("auto", informed):
         raise ConfigurationError(
             f"active_learning.strategy must be auto, {informed} or random for {kind}. Received: active_learning.strategy={asked}."
         )
-    if not is_bayesian(learner):
+    if not differ:
         raise ConfigurationError(
             f"active_learning.strategy={informed} needs a learner whose draws differ: evaluation.draws above 1, and sampled weights or a "
             f"stochastic network. Received: a {type(learner).__name__} with {learner.draws} draws."

@@ -1,6 +1,7 @@
 """A run's configuration: which sections and keys there are, and what is allowed in them."""
 
 import functools
+import sys
 from pathlib import Path
 from typing import Annotated, Literal
 
@@ -198,13 +199,31 @@ def load(path, assignments=()):
 
 def from_dict(values, where="configuration"):
     """The `Configuration` of a dictionary; `where` begins the error messages."""
-    from stochlwta_tf.learners import LEARNERS  # here, so that a file that is not there or not YAML is found without TensorFlow
+    from stochlwta_tf.learners import (
+        LEARNERS,
+        RENAMED_OPTIONS,
+    )  # here, so that a file that is not there or not YAML is found without TensorFlow
     from stochlwta_tf.networks import NETWORKS
     from stochlwta_tf.tasks import TASKS
 
     registries = {"task": TASKS, "network": NETWORKS, "learner": LEARNERS}
+    values = _renamed(values, RENAMED_OPTIONS)
     chosen = {kind: registry[_registered(values, kind, registry, where)] for kind, registry in registries.items()}
     return validate(_model(*((values[kind]["name"], callable_) for kind, callable_ in chosen.items())), values, where)
+
+
+def _renamed(values, names):
+    """The values with the learner's options under the names that they have now."""
+    if not isinstance(values.get("learner"), dict):
+        return values
+    for old in values["learner"].keys() & names.keys():
+        _say_renamed(f"learner.{old}", f"learner.{names[old]}")
+    return {**values, "learner": {names.get(key, key): value for key, value in values["learner"].items()}}
+
+
+@functools.cache  # once in a process, however many files have it
+def _say_renamed(old, new):
+    print(f"{old} is called {new} now; read as that.", file=sys.stderr)
 
 
 @functools.cache

@@ -1,15 +1,14 @@
 """How often each competing unit of a network wins, on test tasks that the network has adapted to."""
 
-import contextlib
+import functools
 
 import keras
 import numpy as np
 import tensorflow as tf
 
 from stochlwta_tf.errors import UserError
-from stochlwta_tf.layers import DeterministicLWTA, StochasticLWTA, stored_statistics
+from stochlwta_tf.layers import DeterministicLWTA, StochasticLWTA
 from stochlwta_tf.layers.blocks import merge_blocks, one_winner, split_blocks
-from stochlwta_tf.learners.functional import with_noise_key
 
 
 def layers_of(network):
@@ -38,42 +37,39 @@ def wins(learner, tasks):
         the positions at which it does.
     """
     network, layers = learner.network, layers_of(learner.network)
-    inside = keras.Model(network.input, [tensor for layer in layers for tensor in (layer.input, layer.output)])
-
-    def call_on_query(weights, state, support_x, query_x, key, training):
-        normalise = contextlib.nullcontext()
-        if learner.batch_statistics == "support":
-            _, state, _ = learner.call_network(weights, state, support_x, key, training)
-            normalise = stored_statistics()
-        state = with_noise_key(network, state, key)
-        values = [*zip(network.trainable_variables, weights), *zip(network.non_trainable_variables, state)]
-        with keras.StatelessScope(values), normalise:
-            tensors = inside(query_x, training=training)
-        each = [winners(h, y, layer.competitors) for layer, h, y in zip(layers, tensors[::2], tensors[1::2], strict=True)]
-        return tf.concat(each, -1), state, {}
-
-    learner.call_on_query = call_on_query  # every method predicts by way of it, whatever it adapts
-    try:
-        found = learner.task_runner.map(learner.task_predict)(*learner.current_values(), tasks).numpy()
-    finally:
-        del learner.call_on_query
+    probe = keras.Model(
+        network.input, keras.layers.Concatenate()([Winners(layer.competitors)([layer.input, layer.output]) for layer in layers])
+    )
+    found = learner.task_runner.map(functools.partial(learner.task_predict, probe=probe))(*learner.current_values(), tasks).numpy()
     ends = np.cumsum([layer.output.shape[-1] for layer in layers])
     return {layer.name: part for layer, part in zip(layers, np.split(found, ends[:-1], -1), strict=True)}
 
 
-def winners(h, y, competitors):
+class Winners(keras.layers.Layer):
     """Which units won, from what a layer of competing units was given and gave.
 
     Args:
-        h, y: The layer's input and output, `[queries, ..., units]`.
         competitors: J.
 
-    Returns:
+    Input shape:
+        Two of `[queries, ..., units]`: that layer's input and output.
+
+    Output shape:
         `[queries, units]`: 1 for the winner of each block and 0 for the others, averaged over positions.
     """
-    share = tf.where(h == 0, tf.zeros_like(y), y / tf.where(h == 0, tf.ones_like(h), h))  # xi, where h is not 0
-    won = merge_blocks(one_winner(split_blocks(share, competitors)))
-    return tf.reduce_mean(won, list(range(1, len(won.shape) - 1))) if len(won.shape) > 2 else won
+
+    def __init__(self, competitors, **kwargs):
+        super().__init__(**kwargs)
+        self.competitors = competitors
+
+    def call(self, inputs):
+        h, y = inputs
+        share = tf.where(h == 0, tf.zeros_like(y), y / tf.where(h == 0, tf.ones_like(h), h))  # xi, where h is not 0
+        won = merge_blocks(one_winner(split_blocks(share, self.competitors)))
+        return tf.reduce_mean(won, list(range(1, len(won.shape) - 1))) if len(won.shape) > 2 else won
+
+    def compute_output_shape(self, shapes):
+        return shapes[0][0], shapes[0][-1]
 
 
 def frequencies(won, labels, classes):

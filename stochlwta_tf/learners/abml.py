@@ -8,6 +8,7 @@ import tensorflow_probability as tfp
 from pydantic import Field
 
 from stochlwta_tf import random
+from stochlwta_tf.learners.compiled_model import TRAINING_ONLY
 from stochlwta_tf.learners.functional import Stream
 from stochlwta_tf.learners.meta_gradient import MetaGradientLearner, normal_kl
 
@@ -46,7 +47,7 @@ class ABML(MetaGradientLearner):
     >>> learner.fit(Sinusoid("train", batch=25, seed=0).dataset(), steps_per_epoch=1000)
     """
 
-    training_options = (*MetaGradientLearner.training_options, "training_tasks", "rho_initial")
+    draws_differ = True
 
     def __init__(
         self,
@@ -54,8 +55,8 @@ class ABML(MetaGradientLearner):
         *,
         kl_weight: Annotated[float, Field(ge=0)] = 1e-4,
         samples: Annotated[int, Field(ge=1)] = 1,
-        training_tasks: Annotated[int, Field(ge=1)] = 1_000_000,
-        rho_initial: float = -5.0,
+        training_tasks: Annotated[int, Field(ge=1), TRAINING_ONLY] = 1_000_000,
+        rho_initial: Annotated[float, TRAINING_ONLY] = -5.0,
         min_std: Annotated[float, Field(gt=0)] = 1e-4,
         draws: Annotated[int, Field(ge=1)] = 10,
         average: Literal["logits", "probabilities"] = "probabilities",
@@ -85,7 +86,7 @@ class ABML(MetaGradientLearner):
             for sample_key in tf.unstack(random.split(random.fold_in(key, i, Stream.INNER_STEP), self.samples)):
                 outputs, new_state, kl = self.call_network(self.sample(mu, self.stds(rho), sample_key), state, x, sample_key, training=True)
                 losses.append(self.objective(y, outputs, kl, self.inner_loss, label))
-            loss = self.total({label: tf.add_n(losses) / self.samples, f"{label}: KL to theta": self.divergence(mu, rho, theta)})
+            loss = self.sum_terms({label: tf.add_n(losses) / self.samples, f"{label}: KL to theta": self.divergence(mu, rho, theta)})
         mu_gradients, rho_gradients = tape.gradient(loss, [mu, rho], unconnected_gradients="zero")
         rho = [r - self.inner_lr * g for r, g in zip(rho, rho_gradients)]
         return self.descend(mu, mu_gradients, self.inner_lr), rho, new_state
@@ -121,17 +122,13 @@ class ABML(MetaGradientLearner):
             "meta-loss: KL to theta": self.divergence(mu, rho, theta),
             "meta-loss: hyperprior": -self.hyperprior(*theta) / self.training_tasks,
         }
-        return self.total(terms), self.query_score(task, tf.stack(draws))
+        return self.sum_terms(terms), self.query_score(task, tf.stack(draws))
 
-    def predict_adapted(self, adapted, state, support_x, query_x, key):
+    def predict_adapted(self, adapted, state, support_x, query_x, key, probe=None):
         mu, rho = adapted
 
         def draw(draw_key):
             weights = self.sample(mu, self.stds(rho), draw_key)
-            return self.call_on_query(weights, state, support_x, query_x, draw_key, training=False)[0]
+            return self.call_on_query(weights, state, support_x, query_x, draw_key, training=False, probe=probe)[0]
 
         return self.task_runner.map_draws(draw, random.split(key, self.draws, Stream.PREDICTION))
-
-    def get_config(self):
-        config = {name: getattr(self, name) for name in ("kl_weight", "samples", "training_tasks", "rho_initial", "min_std")}
-        return {**super().get_config(), **config}

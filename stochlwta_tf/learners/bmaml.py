@@ -11,6 +11,7 @@ import tensorflow_probability as tfp
 from pydantic import Field
 
 from stochlwta_tf import random
+from stochlwta_tf.learners.compiled_model import TRAINING_ONLY
 from stochlwta_tf.learners.functional import Stream
 from stochlwta_tf.learners.meta_gradient import MetaGradientLearner
 from stochlwta_tf.learners.stein import stein_direction
@@ -38,7 +39,7 @@ class BMAML(MetaGradientLearner):
         network: A built `keras.Model`; its weights are the first particle, and the others start from its initializers, drawn anew
             without their seeds: particles that start as one stay one.
         particles: M.
-        meta_loss: `"chaser"` or `"nll"`.
+        meta_objective: `"chaser"` or `"nll"`.
         leader_steps: s.
         prior: p(w): `"flat"`, or `"gamma"`: N(0, 1/λ) with λ ~ Gamma(2, 2), whose logarithm is one more coordinate of each particle.
         inner_loss: With `"mean"` the log-posterior is divided by the number of examples, which is no step up the posterior itself.
@@ -55,16 +56,16 @@ class BMAML(MetaGradientLearner):
     >>> learner.fit(Sinusoid("train", batch=25, seed=0).dataset(), steps_per_epoch=1000)
     """
 
-    training_options = (*MetaGradientLearner.training_options, "particles", "meta_loss", "leader_steps", "prior")
+    draws_differ = True
 
     def __init__(
         self,
         network,
         *,
-        particles: Annotated[int, Field(ge=1)] = 5,
-        meta_loss: Literal["chaser", "nll"] = "chaser",
-        leader_steps: Annotated[int, Field(ge=1)] = 1,
-        prior: Literal["flat", "gamma"] = "flat",
+        particles: Annotated[int, Field(ge=1), TRAINING_ONLY] = 5,
+        meta_objective: Annotated[Literal["chaser", "nll"], TRAINING_ONLY] = "chaser",
+        leader_steps: Annotated[int, Field(ge=1), TRAINING_ONLY] = 1,
+        prior: Annotated[Literal["flat", "gamma"], TRAINING_ONLY] = "flat",
         inner_loss: Literal["sum", "mean"] = "sum",
         draws: Annotated[int, Field(ge=1)] | None = None,
         average: Literal["logits", "probabilities"] = "probabilities",
@@ -75,7 +76,7 @@ class BMAML(MetaGradientLearner):
             raise ValueError(f"`draws` must be a multiple of `particles`. Received: draws={draws}, particles={particles}")
         super().__init__(network, inner_loss=inner_loss, draws=draws, average=average, **kwargs)
         self.particles = particles
-        self._meta_loss = meta_loss
+        self.meta_objective = meta_objective
         self.leader_steps = leader_steps
         self.prior = prior
         self.others = [self._add_others(*copies) for copies in zip(self.network.trainable_variables, *self._redrawn())]
@@ -123,7 +124,7 @@ class BMAML(MetaGradientLearner):
                 value = loss(weights, particle_key)
                 if log_precision is not None:
                     prior = -self.log_prior(weights, log_precision) / (examples if self.inner_loss == "mean" else 1)
-                    value = self.total({label: value, f"{label}: prior": prior})
+                    value = self.sum_terms({label: value, f"{label}: prior": prior})
             return -tape.gradient(value, particle)
 
         phi = stein_direction(particles, self.map_particles(gradient, particles, key))
@@ -183,27 +184,23 @@ class BMAML(MetaGradientLearner):
             return self.call_on_query(weights, state, task.support_x, task.query_x, arguments[1], training=True)[0]
 
         draws = self.map_particles(query, particles, key)
-        if self._meta_loss == "chaser":
+        if self.meta_objective == "chaser":
             leader = tf.stop_gradient(self.leader(particles, state, task))
-            loss = self.total({"meta-loss: distance to the leader": tf.reduce_sum(tf.math.squared_difference(particles, leader))})
+            loss = self.sum_terms({"meta-loss: distance to the leader": tf.reduce_sum(tf.math.squared_difference(particles, leader))})
         else:
             log_p = -tf.stack([tf.reduce_sum(self.likelihood.nll(task.query_y, outputs)) for outputs in tf.unstack(draws)])
             mixture = tf.reduce_logsumexp(log_p) - math.log(self.particles)
-            loss = self.total({"meta-loss: negative log-likelihood": -mixture / task.query_y.shape[0]})
+            loss = self.sum_terms({"meta-loss: negative log-likelihood": -mixture / task.query_y.shape[0]})
         return loss, self.query_score(task, draws)
 
-    def predict_adapted(self, adapted, state, support_x, query_x, key):
+    def predict_adapted(self, adapted, state, support_x, query_x, key, probe=None):
         particles = tf.tile(adapted[0], [self.draws // self.particles, 1])
 
         def draw(arguments):
             weights, _ = self.weights_of(arguments[0])
-            return self.call_on_query(weights, state, support_x, query_x, arguments[1], training=False)[0]
+            return self.call_on_query(weights, state, support_x, query_x, arguments[1], training=False, probe=probe)[0]
 
         return self.task_runner.map_draws(draw, (particles, random.split(key, self.draws, Stream.PREDICTION)))
-
-    def get_config(self):
-        config = {"particles": self.particles, "meta_loss": self._meta_loss, "leader_steps": self.leader_steps, "prior": self.prior}
-        return {**super().get_config(), **config}
 
 
 def _anew(config):

@@ -1,14 +1,27 @@
-"""A Keras model with compiled functions of its own, and options that are set once."""
+"""A Keras model with compiled functions of its own, and options that are declared once and set once."""
 
 import inspect
+from typing import get_type_hints
 
 import keras
 
+#: In the annotation of an option: it has no part in adapting to a task and predicting, so that a test cannot override it.
+TRAINING_ONLY = "training only"
+_NO_OPTIONS = {"self", "network", "kwargs"}
+#: Options by a name that they had before, as files may still have them.
+RENAMED_OPTIONS = {"saturation": "probability_clip", "meta_loss": "meta_objective"}
+
 
 class CompiledModel(keras.Model):
-    """Base of `MetaLearner`: what is compiled, or made in construction, holds the options of then, so these do not change.
+    """Base of `MetaLearner`: what is compiled, or made in construction, holds the options of that moment, so these do not change.
 
-    Its options are the arguments of its class and of the bases of that.
+    The options are the arguments of a class and of its bases, but for `network` and `kwargs`; each is also an attribute.  The signature
+    is where they are declared: the configuration reads types, bounds and defaults from it, and `get_config`, which options are fixed and
+    which are of training only (`Annotated[..., TRAINING_ONLY]`) follow.
+
+    Attributes:
+        option_names: Names of the options of the class.
+        training_options: Names of those that are of training only.
 
     Raises:
         AttributeError: If an option is set after construction.
@@ -19,7 +32,8 @@ class CompiledModel(keras.Model):
     >>> learner.with_options(draws=32).adapt_to(support_x, support_y)
     """
 
-    _set_once = frozenset()
+    option_names: tuple[str, ...] = ()
+    training_options: frozenset[str] = frozenset()
 
     def __init__(self, **kwargs):
         super().__init__(**kwargs)
@@ -27,7 +41,10 @@ class CompiledModel(keras.Model):
 
     def __init_subclass__(cls, **kwargs):
         super().__init_subclass__(**kwargs)
-        cls._set_once |= frozenset(inspect.signature(cls.__init__).parameters) - {"self", "kwargs"}
+        own = [name for name in inspect.signature(cls.__init__).parameters if name not in _NO_OPTIONS]
+        hints = get_type_hints(cls.__init__, include_extras=True)
+        cls.option_names = (*own, *(name for name in cls.option_names if name not in own))
+        cls.training_options |= {name for name in own if TRAINING_ONLY in getattr(hints.get(name), "__metadata__", ())}
 
     def compiled_function(self, name, build):
         """The compiled function of that name, built at its first use."""
@@ -41,7 +58,10 @@ class CompiledModel(keras.Model):
         twin.set_weights(self.get_weights())
         return twin
 
+    def get_config(self):
+        return {**super().get_config(), **{name: getattr(self, name) for name in self.option_names}}
+
     def __setattr__(self, name, value):
-        if name in self._set_once and name in vars(self):
+        if name in (*self.option_names, "network") and name in vars(self):
             raise AttributeError(f"Options are fixed in construction; with_options({name}=…) makes a new model. Received: {name}={value}")
         super().__setattr__(name, value)

@@ -1,7 +1,6 @@
 """Why a training stopped: the first term that is not finite."""
 
-import tensorflow as tf
-
+from stochlwta_tf.errors import NonFiniteError
 from stochlwta_tf.tasks.task import Task
 
 
@@ -21,14 +20,11 @@ def explain_failure(learner, tasks):
     """
     psi, state = learner.current_values()
     for i in range(tasks.key.shape[0]):
-        with learner.noting_terms() as noted:
+        try:
             gradient, _ = learner.task_update(psi, state, Task(*(t[i] for t in tasks)))
-        terms = [(name, tf.reduce_all(tf.math.is_finite(value))) for name, value in noted]
-        terms += [
-            (f"meta-gradient of {v.path}, or its square", learner.usable(g))
-            for v, g in zip([*learner.trainable_variables, *learner.carried], gradient)
-        ]
-        for name, finite in terms:
-            if not finite:
-                return f"task {i}, {name}"
+        except NonFiniteError as error:
+            return f"task {i}, {error}"
+        for variable, g in zip([*learner.trainable_variables, *learner.carried], gradient):
+            if not learner.finite_for_optimizer(g):
+                return f"task {i}, meta-gradient of {variable.path}, or its square"
     return "the batch as a whole (no single term of a task alone)"

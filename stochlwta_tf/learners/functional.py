@@ -48,7 +48,7 @@ class LayerLosses(NamedTuple):
 NO_LOSSES = LayerLosses({}, {})
 
 
-def functional_call(network, weights, state, x, training):
+def functional_call(network, weights, state, x, training, probe=None):
     """`network(x)` with the given values in place of its variables; nothing is mutated.
 
     `network.stateless_call` will not do: it bypasses `Layer.__call__`, so that a layer used twice keeps only its last `add_loss`, and a
@@ -60,6 +60,7 @@ def functional_call(network, weights, state, x, training):
         state: Values of `network.non_trainable_variables`.
         x: Inputs.
         training: Whether layers are in training mode.
+        probe: Another model of the network's layers, which is called in its place: its outputs show what happens within.
 
     Returns:
         Outputs, the new state, and the `LayerLosses`; none unless `training`.
@@ -70,7 +71,7 @@ def functional_call(network, weights, state, x, training):
     """
     values = [*zip(network.trainable_variables, weights), *zip(network.non_trainable_variables, state)]
     with keras.StatelessScope(values, collect_losses=True) as scope:
-        outputs = network(x, training=training)
+        outputs = (network if probe is None else probe)(x, training=training)
         losses = _named_losses(network, scope) if training else NO_LOSSES
     return outputs, [scope.get_current_value(v) for v in network.non_trainable_variables], losses
 

@@ -1,6 +1,5 @@
 """The base of all learners: a Keras model that wraps a network, adapts it to tasks and meta-trains it."""
 
-import contextlib
 from typing import Annotated, Literal
 
 import keras
@@ -8,19 +7,15 @@ import tensorflow as tf
 from pydantic import Field
 
 from stochlwta_tf import objectives, random
+from stochlwta_tf.errors import NonFiniteError
 from stochlwta_tf.layers import with_observation_noise
 from stochlwta_tf.layers.batch_normalization import check_normalization, stored_statistics
 from stochlwta_tf.learners.adapted_model import AdaptedModel
-from stochlwta_tf.learners.compiled_model import CompiledModel
+from stochlwta_tf.learners.compiled_model import RENAMED_OPTIONS, TRAINING_ONLY, CompiledModel
 from stochlwta_tf.learners.functional import Stream, functional_call, with_noise_key
 from stochlwta_tf.learners.task_runner import TaskRunner
 from stochlwta_tf.tasks.task import Task
 
-# The arguments of `MetaLearner` that are its attributes, for `get_config`.
-_OPTIONS = (
-    *("noise_std", "learn_noise_std", "saturation", "average", "inner_lr", "inner_clip_norm", "inner_steps", "test_inner_steps"),
-    *("inner_loss", "draws", "batch_statistics", "runner", "parallel_tasks"),
-)
 _TINY = 1e-30
 _DRAWS = 4  # the paper's B
 
@@ -43,7 +38,7 @@ class MetaLearner(CompiledModel):
         likelihood: `"categorical"` for class labels, `"gaussian"` for real targets.
         noise_std: Observation std of the Gaussian likelihood, in the targets' units.
         learn_noise_std: Whether that is only where it starts: it is learned, as weights of the network, see `ObservationNoise`.
-        saturation: Bound at which the published code clips probabilities in its cross-entropy; none by default.
+        probability_clip: Bound at which the published code clips probabilities in its cross-entropy; none by default.
         average: What prediction averages over draws: `"logits"` (eq. 11) or `"probabilities"`.
         inner_lr: Learning rate of the inner steps.
         inner_clip_norm: Largest global norm of an inner step's gradient; longer ones are scaled down to it. None by default.
@@ -72,8 +67,6 @@ class MetaLearner(CompiledModel):
 
     #: Which examples the score of `task_update` is on.
     train_score = "support"
-    #: Options that have no part in adapting to a task and predicting, so that a test cannot set them otherwise.
-    training_options = ("learn_noise_std",)
 
     def __init__(
         self,
@@ -81,8 +74,8 @@ class MetaLearner(CompiledModel):
         *,
         likelihood: Literal["categorical", "gaussian"] = "categorical",
         noise_std: Annotated[float, Field(gt=0)] = 1.0,
-        learn_noise_std: bool = False,
-        saturation: Annotated[float, Field(gt=0, lt=0.5)] | None = None,
+        learn_noise_std: Annotated[bool, TRAINING_ONLY] = False,
+        probability_clip: Annotated[float, Field(gt=0, lt=0.5)] | None = None,
         average: Literal["logits", "probabilities"] = "logits",
         inner_lr: Annotated[float, Field(gt=0)] = 0.01,
         inner_clip_norm: Annotated[float, Field(gt=0)] | None = None,
@@ -115,57 +108,54 @@ class MetaLearner(CompiledModel):
         self.parallel_tasks = parallel_tasks
         self.noise_std = noise_std
         self.learn_noise_std = learn_noise_std
-        self.saturation = saturation
+        self.probability_clip = probability_clip
         self.average = average
         self.targets = network.output_shape[-1] // (2 if learn_noise_std else 1)
         gaussian = objectives.LearnedGaussian(self.targets) if learn_noise_std else objectives.Gaussian(noise_std)
-        self.likelihood = gaussian if likelihood == "gaussian" else objectives.Categorical(average, saturation)
+        self.likelihood = gaussian if likelihood == "gaussian" else objectives.Categorical(average, probability_clip)
         self._loss_metric = keras.metrics.Mean("loss")
         self._score_metric = keras.metrics.Mean(self.likelihood.score_name)
         self._train_score_metric = keras.metrics.Mean(f"{self.train_score}_{self.likelihood.score_name}")
         self._diverged_metric = keras.metrics.Mean("diverged")
         self.task_runner = TaskRunner.for_network(network, runner, parallel_tasks)
-        self._terms = None
         # Variables that no optimizer trains and that training carries from one batch of tasks to the next. Their values are the last in
         # psi; what `task_update` gives for each is its difference from the new value, whose mean over tasks is taken off.
         self.carried = []
         self.built = True  # `build()` would lock the attributes before a subclass adds its own weights
 
+    @property
+    def draws_differ(self):
+        """Whether the draws of a prediction differ: then their spread is an uncertainty."""
+        return samples_in_prediction(self.network)
+
     # One task: pure functions of tensors.
 
-    def call_network(self, weights, state, x, key, training):
-        """The network's outputs, new state and `LayerLosses` under given weights, with noise from `key`."""
-        return functional_call(self.network, weights, with_noise_key(self.network, state, key), x, training)
+    def call_network(self, weights, state, x, key, training, probe=None):
+        """The network's outputs, new state and `LayerLosses` under given weights, with noise from `key`; see `functional_call`."""
+        return functional_call(self.network, weights, with_noise_key(self.network, state, key), x, training, probe)
 
-    def call_on_query(self, weights, state, support_x, query_x, key, training):
+    def call_on_query(self, weights, state, support_x, query_x, key, training, probe=None):
         """As `call_network`, on queries: with the support set's batch statistics where `batch_statistics` says so."""
         if self.batch_statistics == "transductive":
-            return self.call_network(weights, state, query_x, key, training)
+            return self.call_network(weights, state, query_x, key, training, probe)
         _, state, _ = self.call_network(weights, state, support_x, key, training)
         with stored_statistics():
-            return self.call_network(weights, state, query_x, key, training)
+            return self.call_network(weights, state, query_x, key, training, probe)
 
     def objective(self, y, outputs, losses, reduction, label):
         """The negative log-likelihood of some examples plus the losses of the network's layers (the negative ELBO, eq. 10)."""
         nll = self.likelihood.nll(y, outputs)
         nll = tf.reduce_sum(nll) if reduction == "sum" else tf.reduce_mean(nll)
         terms = {"negative log-likelihood": nll, **losses.terms()}
-        return self.total({f"{label}: {name}": value for name, value in terms.items()})
+        return self.sum_terms({f"{label}: {name}": value for name, value in terms.items()})
 
-    def total(self, terms):
-        """The sum of named terms of a loss; the names are what a report of a non-finite value speaks of."""
-        if self._terms is not None:
-            self._terms.extend(terms.items())
+    def sum_terms(self, terms):
+        """The sum of named terms of a loss; called eagerly, as `explain_failure` does, it raises an error that names a non-finite one."""
+        if tf.executing_eagerly():
+            for name, value in terms.items():
+                if not tf.reduce_all(tf.math.is_finite(value)):
+                    raise NonFiniteError(name)
         return tf.add_n(list(terms.values()))
-
-    @contextlib.contextmanager
-    def noting_terms(self):
-        """A list that fills with the (name, value) of every term summed within the block, for `explain_failure`."""
-        self._terms = []
-        try:
-            yield self._terms  # not the list itself, which Keras wraps
-        finally:
-            self._terms = None
 
     def descend(self, weights, gradients, rate):
         """One step of gradient descent on the network's weights: against the clipped gradients; see `step`."""
@@ -198,18 +188,18 @@ class MetaLearner(CompiledModel):
         """What one task contributes to training: the meta-gradient, and (loss, score)."""
         raise NotImplementedError(f"{type(self).__name__} must implement task_update(psi, state, task).")
 
-    def predict_adapted(self, adapted, state, support_x, query_x, key):
-        """B draws of the adapted network's outputs on queries, `[B, query, outputs]`."""
+    def predict_adapted(self, adapted, state, support_x, query_x, key, probe=None):
+        """B draws of the adapted network's outputs (or of a probe's, see `functional_call`) on queries, `[B, query, outputs]`."""
 
         def draw(draw_key):
-            return self.call_on_query(adapted, state, support_x, query_x, draw_key, training=False)[0]
+            return self.call_on_query(adapted, state, support_x, query_x, draw_key, training=False, probe=probe)[0]
 
         return self.task_runner.map_draws(draw, random.split(key, self.draws, Stream.PREDICTION))
 
-    def task_predict(self, psi, state, task):
+    def task_predict(self, psi, state, task, probe=None):
         """Adapts to a task's support set and predicts its queries, `[B, query, outputs]`."""
         adapted, state = self.adapt(psi, state, task.support_x, task.support_y, task.key)
-        return self.predict_adapted(adapted, state, task.support_x, task.query_x, task.key)
+        return self.predict_adapted(adapted, state, task.support_x, task.query_x, task.key, probe)
 
     def task_evaluate(self, psi, state, task):
         """The mean negative log-likelihood of a query under one draw, and the score of the predictive mean."""
@@ -270,7 +260,7 @@ class MetaLearner(CompiledModel):
 
     def train_step(self, data):
         gradient, (loss, score) = self.meta_gradient(Task(**data))
-        finite = tf.reduce_all([tf.math.is_finite(loss), *map(self.usable, gradient)])
+        finite = tf.reduce_all([tf.math.is_finite(loss), *map(self.finite_for_optimizer, gradient)])
         with tf.control_dependencies([tf.debugging.Assert(finite, ["The loss or the meta-gradient is not finite."])]):
             replicas = tf.distribute.get_strategy().num_replicas_in_sync  # Keras optimizers sum over replicas
             trained, carried = self.parted(gradient)
@@ -281,7 +271,7 @@ class MetaLearner(CompiledModel):
         self._train_score_metric.update_state(score)
         return {m.name: m.result() for m in (self._loss_metric, self._train_score_metric)}
 
-    def usable(self, gradient):
+    def finite_for_optimizer(self, gradient):
         """Whether a meta-gradient is finite, and what the optimizer makes of it first.
 
         That is its square, of which Adam would keep an infinite one for good; or, where Keras clips it, its product with the largest norm.
@@ -336,13 +326,13 @@ class MetaLearner(CompiledModel):
         return self.network(x, training=training)
 
     def get_config(self):
-        config = {name: getattr(self, name) for name in _OPTIONS}
-        config["likelihood"] = "gaussian" if isinstance(self.likelihood, objectives.Gaussian) else "categorical"
-        return {**super().get_config(), "network": keras.saving.serialize_keras_object(self.network), **config}
+        config = {"network": keras.saving.serialize_keras_object(self.network), "likelihood": self.likelihood.kind}
+        return {**super().get_config(), **config}
 
     @classmethod
     def from_config(cls, config):
-        return cls(keras.saving.deserialize_keras_object(config.pop("network")), **config)
+        options = {RENAMED_OPTIONS.get(name, name): value for name, value in config.items() if name != "network"}
+        return cls(keras.saving.deserialize_keras_object(config["network"]), **options)
 
 
 def samples_in_prediction(network):

@@ -7,6 +7,7 @@ import tensorflow as tf
 from pydantic import Field
 
 from stochlwta_tf import random
+from stochlwta_tf.learners.compiled_model import TRAINING_ONLY
 from stochlwta_tf.learners.functional import Stream
 from stochlwta_tf.learners.meta_gradient import MetaGradientLearner
 
@@ -38,15 +39,13 @@ class MAML(MetaGradientLearner):
     >>> learner.fit(Omniglot("train", batch=16, seed=0).dataset(), steps_per_epoch=5000)
     """
 
-    training_options = (*MetaGradientLearner.training_options, "order", "learn_inner_rates", "multi_step_loss")
-
     def __init__(
         self,
         network,
         *,
-        order: Annotated[int, Field(ge=1, le=2)] = 2,
-        learn_inner_rates: bool = False,
-        multi_step_loss: bool = False,
+        order: Annotated[int, Field(ge=1, le=2), TRAINING_ONLY] = 2,
+        learn_inner_rates: Annotated[bool, TRAINING_ONLY] = False,
+        multi_step_loss: Annotated[bool, TRAINING_ONLY] = False,
         inner_loss: Literal["sum", "mean"] = "mean",
         **kwargs,
     ):
@@ -94,14 +93,10 @@ class MAML(MetaGradientLearner):
                 weights, state = self.inner_step(i, weights, state, rates, task.support_x, task.support_y, task.key)
         return tf.add_n(losses) / len(losses), self.query_score(task, outputs[None])
 
-    def get_config(self):
-        config = {"order": self.order, "learn_inner_rates": self.learn_inner_rates, "multi_step_loss": self.multi_step_loss}
-        return {**super().get_config(), **config}
-
 
 @keras.saving.register_keras_serializable(package="stochlwta_tf")
 class FOMAML(MAML):
     """First-order MAML: `MAML` with `order=1`, by a name of its own."""
 
-    def __init__(self, network, *, order: Annotated[int, Field(ge=1, le=1)] = 1, **kwargs):
+    def __init__(self, network, *, order: Annotated[int, Field(ge=1, le=1), TRAINING_ONLY] = 1, **kwargs):
         super().__init__(network, order=order, **kwargs)

@@ -7,6 +7,7 @@ import tensorflow as tf
 from pydantic import Field
 
 from stochlwta_tf import random
+from stochlwta_tf.learners.compiled_model import TRAINING_ONLY
 from stochlwta_tf.learners.functional import Stream
 from stochlwta_tf.learners.meta_gradient import MetaGradientLearner, normal_kl
 
@@ -43,15 +44,15 @@ class PLATIPUS(MetaGradientLearner):
     >>> learner.fit(Sinusoid("train", batch=25, seed=0).dataset(), steps_per_epoch=1000)
     """
 
-    training_options = (*MetaGradientLearner.training_options, "kl_weight", "log_std_initial", "mean_lr_initial")
+    draws_differ = True
 
     def __init__(
         self,
         network,
         *,
-        kl_weight: Annotated[float, Field(ge=0)] = 0.1,
-        log_std_initial: float = -4.0,
-        mean_lr_initial: Annotated[float, Field(gt=0)] = 0.01,
+        kl_weight: Annotated[float, Field(ge=0), TRAINING_ONLY] = 0.1,
+        log_std_initial: Annotated[float, TRAINING_ONLY] = -4.0,
+        mean_lr_initial: Annotated[float, Field(gt=0), TRAINING_ONLY] = 0.01,
         min_std: Annotated[float, Field(gt=0)] = 1e-4,
         draws: Annotated[int, Field(ge=1)] = 10,
         average: Literal["logits", "probabilities"] = "probabilities",
@@ -117,15 +118,11 @@ class PLATIPUS(MetaGradientLearner):
             weights, state = self.inner_step(i, weights, state, task.support_x, task.support_y, task.key)
         loss, outputs = self.query_loss(weights, state, task, random.fold_in(task.key, 0, Stream.META_LOSS), "mean", "meta-loss")
         kl = self.kl_weight * normal_kl(*posterior, *prior)
-        return self.total({"meta-loss": loss, "meta-loss: KL[q(theta | Q) || p(theta | S)]": kl}), self.query_score(task, outputs[None])
+        return self.sum_terms({"meta-loss": loss, "meta-loss: KL[q(theta | Q) || p(theta | S)]": kl}), self.query_score(task, outputs[None])
 
-    def predict_adapted(self, adapted, state, support_x, query_x, key):
+    def predict_adapted(self, adapted, state, support_x, query_x, key, probe=None):
         def draw(arguments):
             vector, draw_key = arguments
-            return self.call_on_query(self.from_vector(vector), state, support_x, query_x, draw_key, training=False)[0]
+            return self.call_on_query(self.from_vector(vector), state, support_x, query_x, draw_key, training=False, probe=probe)[0]
 
         return self.task_runner.map_draws(draw, (*adapted, random.split(key, self.draws, Stream.PREDICTION)))
-
-    def get_config(self):
-        config = {name: getattr(self, name) for name in ("kl_weight", "log_std_initial", "mean_lr_initial", "min_std")}
-        return {**super().get_config(), **config}

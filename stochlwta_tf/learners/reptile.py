@@ -7,6 +7,7 @@ import tensorflow as tf
 from pydantic import Field
 
 from stochlwta_tf import random
+from stochlwta_tf.learners.compiled_model import TRAINING_ONLY
 from stochlwta_tf.learners.functional import NO_LOSSES, Stream
 from stochlwta_tf.learners.learner import MetaLearner
 
@@ -41,15 +42,13 @@ class Reptile(MetaLearner):
     >>> learner.compile(keras.optimizers.SGD(keras.optimizers.schedules.PolynomialDecay(1.0, 100_000, 0.0)))
     """
 
-    training_options = (*MetaLearner.training_options, "inner_batch")
-
     def __init__(
         self,
         network,
         *,
         inner_optimizer: Literal["sgd", "adam"] = "sgd",
         inner_optimizer_state: Literal["persistent", "reset"] = "persistent",
-        inner_batch: Annotated[int, Field(ge=1)] | None = None,
+        inner_batch: Annotated[Annotated[int, Field(ge=1)] | None, TRAINING_ONLY] = None,
         inner_lr: Annotated[float, Field(gt=0)] = 0.003,
         inner_loss: Literal["sum", "mean"] = "sum",
         **kwargs,
@@ -110,10 +109,6 @@ class Reptile(MetaLearner):
         after = [*weights, *adam] if self.carried else weights
         # The mean of the differences, not psi − mean(psi'): differences of rho are so small that the latter is 2 % rounding error.
         return [p - w for p, w in zip(psi, after, strict=True)], (loss, score)
-
-    def get_config(self):
-        names = ("inner_optimizer", "inner_optimizer_state", "inner_batch")
-        return {**super().get_config(), **{name: getattr(self, name) for name in names}}
 
 
 def minibatches(key, examples, batch, steps):
