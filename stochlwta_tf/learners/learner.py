@@ -10,7 +10,7 @@ from pydantic import Field
 from stochlwta_tf import objectives, random
 from stochlwta_tf.layers import with_observation_noise
 from stochlwta_tf.layers.batch_normalization import check_normalization, stored_statistics
-from stochlwta_tf.learners.adapted_model import AdaptedModel
+from stochlwta_tf.learners.adapted_model import AdaptedModel, query_statistics
 from stochlwta_tf.learners.compiled_model import CompiledModel
 from stochlwta_tf.learners.functional import Stream, functional_call, with_noise_key
 from stochlwta_tf.learners.task_runner import TaskRunner
@@ -50,8 +50,8 @@ class MetaLearner(CompiledModel):
         test_inner_steps: Number in evaluation and prediction; as in training by default.
         inner_loss: Whether the inner loss is the `"sum"` over the examples or their `"mean"`; the learning rate belongs to one of the two.
         draws: B, draws of the network that a prediction averages.
-        batch_statistics: Whose statistics batch normalisation applies to queries: their own (`"transductive"`), or the support
-            set's (`"support"`).
+        batch_statistics: Whose statistics batch normalisation applies to queries in training and tests: their own (`"transductive"`), or
+            the support set's (`"support"`); `adapt_to` has its own.
         runner: `"vectorized"`, `"loop"` or `"auto"`; see `TaskRunner`.
         parallel_tasks: Tasks, or shards of tasks, under way at once; by default one for each core. See `TaskRunner`.
 
@@ -133,7 +133,7 @@ class MetaLearner(CompiledModel):
 
     def call_on_query(self, weights, state, support_x, query_x, key, training):
         """As `call_network`, on queries: with the support set's batch statistics where `batch_statistics` says so."""
-        if self.batch_statistics == "transductive":
+        if (query_statistics.get() or self.batch_statistics) == "transductive":
             return self.call_network(weights, state, query_x, key, training)
         _, state, _ = self.call_network(weights, state, support_x, key, training)
         with stored_statistics():
@@ -284,26 +284,29 @@ class MetaLearner(CompiledModel):
         self._score_metric.update_state(score)
         return {m.name: m.result() for m in (self._loss_metric, self._score_metric)}
 
-    def adapt_to(self, support_x, support_y, seed=0):
+    def adapt_to(self, support_x, support_y, seed=0, batch_statistics="support"):
         """Adapts to one support set, given as arrays.
 
         Args:
             support_x: Inputs, `[support, ...]`.
             support_y: Integer labels `[support]` from 0, or float targets `[support, outputs]`.
             seed: Integer seed of the adaptation's noise.
+            batch_statistics: Whose statistics batch normalisation applies to queries: by default the support set's, so that a query
+                alone is predicted as among others; `"transductive"` for those of the queries themselves, as many published tests do.
+                The option of that name decides training, validation and tests, not this.
 
         Returns:
             An `AdaptedModel`, whose `predict(query_x)` gives the predictive mean and the draws.
 
         Raises:
-            ValueError: If the arrays do not fit the network or each other.
+            ValueError: If the arrays do not fit the network or each other, or hold NaN or infinity.
 
         Example:
 
         >>> prediction = learner.adapt_to(support_x, support_y).predict(query_x)
         >>> prediction.mean, prediction.draws
         """
-        return AdaptedModel(self, support_x, support_y, seed)
+        return AdaptedModel(self, support_x, support_y, seed, batch_statistics)
 
     @property
     def metrics(self):
