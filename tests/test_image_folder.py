@@ -306,5 +306,5 @@ def test_a_picture_of_two_classes_is_noted(folder, caplog):
 
 def test_recorded_classes_take_the_place_of_a_split(folder):
     assert make(folder, "test", classes=("c3", "c1")).bank.names == ("c3", "c1")
-    with pytest.raises(DataError, match="1 classes are not among the 5 of the data, the first is 'c9'"):
+    with pytest.raises(DataError, match="must hold the 2 test classes that the run recorded; .* 1 of them are missing, the first 'c9'"):
         make(folder, "test", classes=("c3", "c9"))

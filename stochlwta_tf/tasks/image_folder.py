@@ -82,6 +82,12 @@ class ImageFolder(ImageTasks):
         settings = {"size": size, "channels": channels, "files": hashlib.sha256(state.encode()).hexdigest(), "distinct": True}
         bank = cached_bank("image_folder", settings, lambda: load(pictures, size, channels))
         if classes is not None:
+            missing = [name for name in classes if name not in bank.names]
+            if missing:
+                raise DataError(
+                    f"{path} must hold the {len(classes)} {split} classes that the run recorded; other data needs its own class_split or"
+                    f" split_file. Received: {len(missing)} of them are missing, the first {missing[0]!r}."
+                )
             groups = {split: classes}
         else:
             groups = from_file(split_file) if split_file else by_seed(bank.names, class_split, split_seed)
