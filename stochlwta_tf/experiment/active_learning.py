@@ -20,7 +20,7 @@ from stochlwta_tf.experiment.tested import described
 _START = 5  # labelled points of a regression task
 
 
-def active(config, folder, learner, path=None):
+def active(config, folder, learner, path=None, classes=None):
     """Runs a configuration's active learning with a trained learner; writes, draws, prints and returns the result.
 
     Args:
@@ -28,6 +28,7 @@ def active(config, folder, learner, path=None):
         folder: The `RunFolder`.
         learner: The trained `MetaLearner`, with the test's options.
         path: The result's file; `active.json` in the folder by default. The figure stands beside it.
+        classes: The test classes that the run recorded; see `build.tasks`.
 
     Returns:
         A dictionary; see `docs/regression.md`.
@@ -38,7 +39,7 @@ def active(config, folder, learner, path=None):
     """
     from stochlwta_tf.report import active_figure
 
-    distribution, labelled, pool = candidates(config)
+    distribution, labelled, pool = candidates(config, classes)
     kind = distribution.kind
     names = acquisition.strategies(config.active_learning.strategy, kind, learner)
     chosen = {name: run(learner, distribution, labelled, pool, name, config) for name in names}
@@ -62,7 +63,7 @@ def active(config, folder, learner, path=None):
     return result
 
 
-def candidates(config):
+def candidates(config, classes=None):
     """Test tasks whose support set holds the first labelled examples and the pool.
 
     The labels of the pool are so drawn as any support label, with the noise of the setting; the queries are the test's.
@@ -95,7 +96,7 @@ def candidates(config):
         labelled = places % task["shot"] < start  # images come in the order of their classes
     else:
         raise ConfigurationError(f"active learning needs tasks with points or shots. Received: task.name={task['name']}.")
-    return build.tasks(configuration.from_dict(values, where="active_learning"), "test"), places[labelled], places[~labelled]
+    return build.tasks(configuration.from_dict(values, where="active_learning"), "test", classes), places[labelled], places[~labelled]
 
 
 def run(learner, distribution, labelled, pool, strategy, config):

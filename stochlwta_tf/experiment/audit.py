@@ -45,7 +45,7 @@ def audit(config, folder, trained, out=None):
     Args:
         config: The run's `Configuration`; `evaluation` says on how many tasks.
         folder: Its `RunFolder`.
-        trained: Names of the classes that it was trained on.
+        trained: The `TrainedOn` of the run.
         out: The result's file, `audit.json` in the run's folder by default; the figure lies beside it.
 
     Returns:

@@ -11,7 +11,7 @@ from stochlwta_tf.experiment import build, inner_steps, metrics, report_command,
 from stochlwta_tf.experiment.exit_status import exit_status, stoppable
 from stochlwta_tf.experiment.predictions import predict
 from stochlwta_tf.experiment.run_folder import RunFolder, replacing, write_json
-from stochlwta_tf.experiment.tested import configured, described, trained_classes
+from stochlwta_tf.experiment.tested import configured, described, trained_on
 from stochlwta_tf.tasks.protocols import shared
 
 _SHOWN = 6  # tasks in the figure of predictions
@@ -58,7 +58,7 @@ def _main(arguments):
     run, config = configured(folder, arguments.set, arguments.tasks)
     with stoppable("stopped; what was tested before is kept."):
         build.runtime(config)
-        trained = trained_classes(run, config)
+        trained = trained_on(folder, run, config)
         if arguments.audit:
             from stochlwta_tf.experiment import audit
 
@@ -68,7 +68,8 @@ def _main(arguments):
             from stochlwta_tf.experiment import active_learning
 
             distribution = build.under_protocol(config, config.protocol, trained)[1]
-            active_learning.active(config, folder, build.for_test(build.saved_learner(folder.model, distribution), config), arguments.out)
+            learner = build.for_test(build.saved_learner(folder.model, distribution), config)
+            active_learning.active(config, folder, learner, arguments.out, trained.test and trained.test.classes)
             return
         out = Path(arguments.out) if arguments.out else folder.evaluation
         names = arguments.protocol.split(",") if arguments.protocol else [run.protocol]
@@ -76,7 +77,7 @@ def _main(arguments):
             folder.evaluation = out if name == run.protocol else out.with_stem(f"{out.stem}-{name}")
             if arguments.out:
                 folder.figure = folder.evaluation.with_suffix(".png")
-            evaluate(tested, folder, distribution, trained)
+            evaluate(tested, folder, distribution, trained.classes)
 
 
 def evaluate(config, folder, distribution, trained):
