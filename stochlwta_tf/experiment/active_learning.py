@@ -124,7 +124,7 @@ def informed(learner, distribution, labelled, name, chosen, config):
         y = tasks.query_y.numpy()
         error = np.sum((mean - y) ** 2, -1) if distribution.kind == "regression" else -np.take_along_axis(mean, y[..., None], -1)[..., 0]
         values.append(acquisition.rank_correlation(acquisition.SCORES[name](draws, mean), error))
-    value, ci95 = metrics.mean_and_ci95(np.concatenate(values)[: config.evaluation.tasks])
+    value, ci95 = intervals.mean_and_ci95(np.concatenate(values)[: config.evaluation.tasks])
     return {
         f"{name} - random": intervals(chosen[name] - chosen["random"]),
         "rank_correlation": {"of": f"{name} and error over the queries, {len(labelled)} labelled", "value": value, "ci95": ci95},
@@ -193,7 +193,7 @@ def intervals(values):
 
     The median, because a single task whose inner steps diverge can be most of a mean squared error.
     """
-    pairs = [metrics.mean_and_ci95(column) for column in np.transpose(values)]
+    pairs = [intervals.mean_and_ci95(column) for column in np.transpose(values)]
     return {"value": [value for value, _ in pairs], "ci95": [ci95 for _, ci95 in pairs], "median": np.median(values, 0).tolist()}
 
 

@@ -20,7 +20,7 @@ from typing import NamedTuple
 import numpy as np
 
 from stochlwta_tf.errors import ConfigurationError
-from stochlwta_tf.experiment import build, metrics, running_mean
+from stochlwta_tf.experiment import build, intervals, metrics, running_mean
 from stochlwta_tf.experiment.predictions import predict
 from stochlwta_tf.experiment.run_folder import command, device_name, replacing, write_json
 
@@ -64,7 +64,7 @@ def audit(config, folder, trained, out=None):
         tasks = drawn_by(drawing, distributions).variant(queries=queries)
         batches = tasks.batches(config.evaluation.tasks)
         leaks = np.concatenate([leak(tasks.sample(index), tasks.way) for index in batches])[: config.evaluation.tasks]
-        return predict(learner, tasks, config.evaluation.tasks), leaks
+        return predict(learner, tasks, config.evaluation.tasks).whole(), leaks
 
     def score(rules, queries=1):
         # How predictions are scored does not change them: the axis is changed on the same ones.
@@ -151,15 +151,15 @@ def applicable(distributions):
 
 
 def _row(scored):
-    accuracy, ci95 = metrics.mean_and_ci95(scored.accuracy)
+    accuracy, ci95 = intervals.mean_and_ci95(scored.accuracy)
     return {"accuracy": 100 * accuracy, "ci95": 100 * ci95, "leak": 100 * float(scored.leak.mean())}
 
 
 def _change(new, old, paired=False):
     if paired:
-        change, ci95 = metrics.mean_and_ci95(new.accuracy - old.accuracy)
+        change, ci95 = intervals.paired_difference(new.accuracy, old.accuracy)
     else:
-        (a, ci_a), (b, ci_b) = metrics.mean_and_ci95(new.accuracy), metrics.mean_and_ci95(old.accuracy)
+        (a, ci_a), (b, ci_b) = intervals.mean_and_ci95(new.accuracy), intervals.mean_and_ci95(old.accuracy)
         change, ci95 = a - b, float(np.hypot(ci_a, ci_b))
     return {"change": 100 * change, "change_ci95": 100 * ci95}
 

@@ -56,7 +56,7 @@ def _reliability(learner, distribution, config, _):
 
     if distribution.kind != "classification":
         raise UserError(f"--reliability is of class probabilities; {config.name} predicts real numbers (see coverage90 in its evaluation).")
-    predictions = predict(learner, distribution, config.evaluation.tasks)
+    predictions = predict(learner, distribution, config.evaluation.tasks).whole()
     return {"tasks": len(predictions.query_y), **reliability.bins(predictions.mean, predictions.query_y)}
 
 

@@ -8,7 +8,7 @@ from stochlwta_tf.experiment import config as configuration
 from stochlwta_tf.experiment import suite_file
 from stochlwta_tf.experiment.records import read
 from stochlwta_tf.report import collect, curves, paper_cell, tables
-from stochlwta_tf.report.match import Matcher, mean_and_std
+from stochlwta_tf.report.match import Matcher
 
 _PERCENT = "accuracy, %"
 
@@ -131,7 +131,7 @@ def _point(matcher, cell, group):
     measures = [result.evaluation.measure(cell.measure) for result in matched.results]
     if not all(measures):
         return None
-    mean, half = mean_and_std([m.value for m in measures])[0], mean_and_std([m.ci95 for m in measures])[0]
+    mean, half = tables.interval(measures, min(result.evaluation.tasks for result in matched.results))
     return mean, mean - half, mean + half
 
 

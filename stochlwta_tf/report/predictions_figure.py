@@ -7,7 +7,7 @@ from stochlwta_tf.report import style
 _TRUTH, _MODEL = "#1b1b1b", style.BLUE
 
 
-def draw(path, support, queries, draws, mean, band, noise_std):
+def draw(path, support, queries, draws, mean, band, noise_std, numbers):
     """Draws tasks of one input and one output, a panel each: truth, support points, draws, their mean and the 90 % band.
 
     Args:
@@ -17,7 +17,8 @@ def draw(path, support, queries, draws, mean, band, noise_std):
         draws: Sampled predictors `[tasks, B, queries]`.
         mean: Their mean `[tasks, queries]`.
         band: Pair of arrays `[tasks, queries]`: lower and upper edge of the 90 % predictive band.
-        noise_std: Observation std that the band contains.
+        noise_std: Observation std that the band contains, which is why the noise-free truth lies in it more often than at 90 %.
+        numbers: Of the tasks among those tested, `[tasks]`.
     """
     tasks, columns = len(mean), min(3, len(mean))
     rows = -(-tasks // columns)
@@ -34,7 +35,7 @@ def draw(path, support, queries, draws, mean, band, noise_std):
             axes.plot(
                 support[0][i], support[1][i], "o", color=_TRUTH, markersize=5, markeredgecolor="white", label="support points", zorder=5
             )
-            style.title(axes, f"task {i}: MSE {np.mean(np.square(mean[i] - truth)):.2f}")
+            style.title(axes, f"task {numbers[i]}: MSE {np.mean(np.square(mean[i] - truth)):.2f}")
             style.grid(axes)
             axes.margins(x=0)
         figure.supxlabel("x", fontsize=9)
