@@ -88,7 +88,7 @@ def test_a_curve_is_drawn_under_the_protocol_that_it_was_validated_under(tmp_pat
         path = result_folders.write(tmp_path, own, 70.0, trained="standard", protocol=protocol)
     (path / "metrics.csv").write_text("iteration,seconds,val_accuracy\n1000,1.0,0.5\n")
     paper_figures.FIGURES["2"](collect.collect(tmp_path), tmp_path / "a.png", "png")
-    assert [panel["title"] for panel in drawn] == ["omniglot_20w1s\nprotocol standard, no batch normalisation"]
+    assert [panel["title"] for panel in drawn] == ["Omniglot 20-way 1-shot\nprotocol standard, no batch normalisation"]
 
 
 @pytest.mark.parametrize("text", [b"\xff\xfe", b"seconds,val_accuracy\n1.0,0.5\n", b"iteration,val_accuracy\n1000,half\n"])

@@ -1,7 +1,8 @@
 """What the scoring of the paper's published code adds to an accuracy, one factor at a time: `evaluate.py --run DIR --audit`.
 
 On one trained model the scoring moves from protocol `original_code` to `standard`.  The first rung of the ladder is the number that the
-code prints; each further rung undoes one factor, and keeps undone what came before:
+code prints, where the training has recorded it, or else the trained network's under the published scoring; each further rung undoes one
+factor, and keeps undone what came before:
 
     running mean        the mean over all evaluations of the training → the trained network alone
     axis                each class asks for its best query → each query asks for its best class
@@ -76,6 +77,8 @@ def audit(config, folder, trained, out=None):
         "iterations": config.training.iterations,
         "seed": config.seed,
         "trained_under": config.protocol,
+        "task": config.resolved()["task"],
+        "learner": {"name": config.learner.name},
         "tasks": config.evaluation.tasks,
         "way": config.task.way,
         "shot": config.task.shot,
@@ -165,7 +168,7 @@ def _change(new, old, paired=False):
 
 
 def memoriser(leak_percent, way):
-    """The accuracy, in percent, of knowing one's support images by heart and guessing otherwise."""
+    """The accuracy, in percent, of recognising one's support images and guessing otherwise."""
     return leak_percent + (100 - leak_percent) / way
 
 
@@ -175,14 +178,15 @@ def show(result):
     from rich.table import Table
 
     titles = {"ladder": "from the published scoring to the standard one", "alone": "each factor alone, in the standard scoring"}
-    print("leak: queries among their class's support images; memoriser: what knowing those by heart, and guessing otherwise, would score")
+    print("leak: queries among their class's support images; memoriser: what recognising those, and guessing otherwise, would score")
     print("{name}: {way}-way {shot}-shot, trained under {trained_under}, {tasks} tasks a row".format(**result))
     for part, title in titles.items():
         table = Table("changed", title=title, title_justify="left")
         for column in ("accuracy, %", "change", "leak", "memoriser"):
             table.add_column(column, justify="right")
         for row in result[part]:
-            start = {"ladder": "(as the code prints it)", "alone": "(standard, one query a class)"}[part]
+            first = "(as the code prints it)" if "evaluations" in row else "(the trained network, published scoring)"
+            start = {"ladder": first, "alone": "(standard, one query a class)"}[part]
             interval = f"± {row['ci95']:.1f}" if row["ci95"] is not None else f"({row['evaluations']} evaluations)"
             change = f"{row['change']:+.1f}" if "change" in row else ""
             change += f" ± {row['change_ci95']:.1f}" if "change_ci95" in row else ""

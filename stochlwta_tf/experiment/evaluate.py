@@ -116,7 +116,8 @@ def evaluate(config, folder, distribution, trained):
         result["after_steps"] = inner_steps.after_steps(learner, config.evaluation.steps, lambda twin: test(twin)[1])
     write_json(folder.evaluation, result)
     if distribution.kind == "regression" and (distribution.input_shape, distribution.outputs) == ((1,), 1):
-        _draw(folder.figure, distribution.sample(0), predictions, np.isfinite(measured["mse"].each))
+        shown = np.flatnonzero(np.isfinite(measured["mse"].each[: distribution.batch]))[:_SHOWN]
+        _draw(folder.figure, distribution.sample(0), predictions, shown, config.learner.name)
     _print(result)
     return result
 
@@ -153,11 +154,10 @@ def _describe(config, learner, predictions, measured):
     }
 
 
-def _draw(path, tasks, predictions, whole):
-    """Draws the first tasks that did not diverge; `whole` says which those are."""
-    from stochlwta_tf.report import predictions_figure
+def _draw(path, tasks, predictions, shown, learner):
+    """Draws the tasks of those numbers, which have not diverged."""
+    from stochlwta_tf.report import predictions_figure, style, words
 
-    shown = np.flatnonzero(whole[: len(tasks.key)])[:_SHOWN]
     if not len(shown):
         return
     order = np.argsort(tasks.query_x.numpy()[shown, :, 0], axis=1)
@@ -167,8 +167,9 @@ def _draw(path, tasks, predictions, whole):
     x, y, mean, low, high = (np.take_along_axis(curve[..., 0], order, 1) for curve in curves)
     draws = np.take_along_axis(draws[..., 0], order[:, None], 2)
     support = (tasks.support_x.numpy()[shown, :, 0], tasks.support_y.numpy()[shown, :, 0])
+    colour, sigma = style.colour(words.method(learner)), float(np.mean(noise_std))
     with replacing(path) as part:
-        predictions_figure.draw(part, support, (x, y), draws, mean, (low, high), float(np.mean(noise_std)), shown)
+        predictions_figure.draw(part, support, (x, y), draws, mean, (low, high), sigma, shown, colour)
 
 
 def _print(result):

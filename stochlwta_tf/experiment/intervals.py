@@ -5,7 +5,6 @@ import math
 
 import numpy as np
 
-
 _quadrature = functools.cache(np.polynomial.legendre.leggauss)
 
 

@@ -52,7 +52,7 @@ def classification(predictions, rules):
         NonFiniteError: More than half of the tasks diverged.
     """
     diverged = metrics.diverged(predictions.draws)
-    _check(diverged)
+    check(diverged)
     p, y = predictions.mean[~diverged], predictions.query_y[~diverged]
     return {
         "accuracy": _measured(100 * metrics.accuracy_under(rules, p, y), diverged, "%", worst=-np.inf),
@@ -66,7 +66,7 @@ def regression(predictions):
     """The measures of a regression test, as `classification`."""
     y, noise_std = predictions.query_y, predictions.noise_std
     diverged = metrics.diverged(predictions.draws, squared_errors(predictions), y)
-    _check(diverged)
+    check(diverged)
     draws, y = predictions.draws[~diverged], y[~diverged]
     learned = {}
     if np.ndim(noise_std):
@@ -92,7 +92,8 @@ def _measured(values, diverged, unit="", worst=np.inf):
     return Measured(*intervals.mean_and_ci95(values), unit, median, int(diverged.sum()), each)
 
 
-def _check(diverged):
+def check(diverged):
+    """Raises NonFiniteError where half or more of the tasks diverged: `[tasks]` says which."""
     if 2 * diverged.sum() >= len(diverged) or len(diverged) - diverged.sum() < 2:
         raise NonFiniteError(
             f"{diverged.sum()} of {len(diverged)} test tasks diverged, first task {np.argmax(diverged)}, so there is no median: "

@@ -99,9 +99,10 @@ class TimingFile(_Part):
 
 
 class ActiveCurve(_Part):
-    """A strategy of active learning: the measure before and after each query."""
+    """A strategy of active learning: the measure before and after each query, and how many tasks had diverged there."""
 
     value: list[_Finite]
+    diverged: list[Annotated[int, Field(ge=0)]] = []
 
 
 class ActiveFile(_Part):

@@ -207,9 +207,9 @@ def paired(result, other, measure):
     if tasks[0] != tasks[1]:
         raise ConfigurationError(f"a paired difference needs two tests on the same tasks. Received: {result.folder} and {other.folder}.")
     for r in (result, other):
-        if measure not in r.evaluation.per_task:
-            raise ConfigurationError(f"{r.folder}/{r.file}: per_task has no {measure} of each task. Received: {list(r.evaluation.per_task)}.")
-    return intervals.paired_difference(result.evaluation.per_task[measure], other.evaluation.per_task[measure])
+        if measure not in (has := r.evaluation.per_task):
+            raise ConfigurationError(f"{r.folder}/{r.file}: per_task must have {measure}. Received: {', '.join(has) or 'nothing'}.")
+    return intervals.paired_difference(*(r.evaluation.per_task[measure] for r in (result, other)))
 
 
 def mean_and_std(values):

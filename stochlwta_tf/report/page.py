@@ -6,8 +6,8 @@ from stochlwta_tf.report import match, render, tables
 _HEAD = """# Results
 
 Made from the files in this folder by `python evaluate.py --page --runs {runs}`; do not edit. Each number is the mean over test tasks with
-half of its 95 % interval (Student's t; in tables over seeds and tasks together), under the protocol that its heading names (see `docs/protocols.md`); numbers of different protocols or batch
-statistics never share a table."""
+half of its 95 % interval (Student's t; in tables over seeds and tasks together), under the protocol that its heading names (see
+`docs/protocols.md`); numbers of different protocols or batch statistics never share a table."""
 
 
 def page(collected, runs):

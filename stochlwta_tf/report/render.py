@@ -7,8 +7,8 @@ from stochlwta_tf.report.tables import title
 
 _LEGEND = (
     "A cell has ours, the paper's and the difference; – is missing. ± is half of the 95 % interval over seeds and test tasks together "
-    "(Student's t; of one seed, over its test tasks alone), σ a standard deviation over seeds; where tasks diverged, ours is the median over "
-    "all tasks (mean of the seeds' medians) and has no difference; times are medians with their quartiles."
+    "(Student's t; of one seed, over its test tasks alone), σ a standard deviation over seeds; where tasks diverged, ours is the median "
+    "over all tasks (mean of the seeds' medians) and has no difference; times are medians with their quartiles."
 )
 _SPLITS = {
     "standard": "Protocol `standard` has other test classes than the paper's own splits: differences from the paper are of both.",
