@@ -12,6 +12,7 @@ from stochlwta_tf.experiment import audit, build, evaluate, metrics, records, tr
 from stochlwta_tf.experiment import config as configuration
 from stochlwta_tf.experiment.run_folder import RunFolder
 from stochlwta_tf.experiment.running_mean import RunningMean
+from stochlwta_tf.report import audit_figure
 from stochlwta_tf.tasks import TASKS
 
 
@@ -107,6 +108,12 @@ def test_the_ladder_leads_from_one_protocol_to_the_other(run, capsys):
     assert [row["factor"] for row in result["alone"]] == [None, "axis", "labels", "image replacement", "class replacement"]
     assert (run.path / "audit.png").read_bytes().startswith(b"\x89PNG")
     assert "from the published scoring to the standard one" in capsys.readouterr().out
+
+
+def test_the_first_rung_is_what_the_code_prints_only_where_a_mean_was_recorded():
+    assert audit_figure.label({"factor": None, "evaluations": 4}) == "as the published code prints it"
+    assert audit_figure.label({"factor": None}) == "the trained network, published scoring"
+    assert audit_figure.label({"factor": "running mean"}) == "the trained network, published scoring"
 
 
 def test_the_leak_is_that_of_drawing_with_replacement():

@@ -70,9 +70,17 @@ def test_over_few_seeds_that_differ_the_interval_is_that_of_the_seeds():
     assert half < math.hypot(seeds, 0.057)
 
 
+def test_the_interval_is_never_narrower_than_that_of_seeds_or_tasks_alone():
+    for seeds in (2, 3, 5):
+        for half in (0.01, 0.1, 1.0, 10.0):
+            means = np.linspace(0, 1, seeds)
+            found = intervals.over_seeds_and_tasks(means, [half] * seeds, 600)[1]
+            assert found >= 0.999 * max(half, intervals.mean_and_ci95(means)[1])
+
+
 def test_the_interval_over_seeds_and_tasks_covers():
     rng, covered = np.random.default_rng(1), 0
-    for _ in range(1000):
+    for _ in range(1000):  # of three seeds on the same forty tasks
         tasks = 0.5 * rng.normal(size=40)
         runs = [intervals.mean_and_ci95(0.1 * rng.normal() + tasks + 0.3 * rng.normal(size=40)) for _ in range(3)]
         mean, half = intervals.over_seeds_and_tasks(*zip(*runs), 40)

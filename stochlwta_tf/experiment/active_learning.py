@@ -2,8 +2,9 @@
 
 The paper (section 4.3, figure 4c) labels 5 points, then asks for 5 more, those of the largest variance over sampled regressors; that
 they are asked for one at a time, the pool and beginning again each time are our reading.  Of each test task a few examples are labelled
-and a pool is not.  The learner adapts from the meta-learned state to what is labelled, is tested on the task's queries, asks for the label of one
-example of the pool, and begins again from the meta-learned state.  Strategies are compared on the same tasks, first examples and pools.
+and a pool is not.  The learner adapts from the meta-learned state to what is labelled, is tested on the task's queries, asks for the label
+of one example of the pool, and begins again from the meta-learned state.  Strategies are compared on the same tasks, first examples and
+pools.
 """
 
 from pathlib import Path

@@ -91,7 +91,9 @@ def over_seeds_and_tasks(means, halves, tasks):
     With S seeds tested on the same n tasks the variance of the mean is a + b: a = (variance between the seeds' means) / S, and b = the
     mean of the seeds' squared standard errors over tasks, which more seeds do not lower, because the tasks are shared.  What a seed's own
     noise does to its mean counts in both, so the interval errs on the wide side.  Its t has (a + b)² / (a² / (S − 1) + b² / (n − 1))
-    degrees of freedom (Satterthwaite), about S − 1 where the seeds dominate and n − 1 where the tasks do.  One seed: the tasks alone.
+    degrees of freedom (Satterthwaite), about S − 1 where the seeds dominate and n − 1 where the tasks do.  With two or three seeds that can
+    come out below the interval over seeds alone, t sqrt(a) of S − 1 degrees of freedom; the wider of the two is returned.  One seed: the
+    interval over tasks alone.
 
     Args:
         means: Of each seed.
@@ -108,4 +110,4 @@ def over_seeds_and_tasks(means, halves, tasks):
     if not a:
         return float(means.mean()), t95(tasks - 1) * math.sqrt(b)
     freedom = (a + b) ** 2 / (a**2 / (seeds - 1) + b**2 / (tasks - 1))
-    return float(means.mean()), t95(freedom) * math.sqrt(a + b)
+    return float(means.mean()), max(t95(freedom) * math.sqrt(a + b), t95(seeds - 1) * math.sqrt(a))
