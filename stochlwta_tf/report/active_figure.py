@@ -28,15 +28,15 @@ def draw(path, result):
         if paired:
             panels[1].axhline(0, color=style.INK, linewidth=0.8)
             _curve(panels[1], result["labelled"], ends(result[paired], median), own, None)
-            panels[1].set_ylabel(f"{'median difference of the MSE' if median else _MEASURES['accuracy']}: {paired.replace('-', '−')}")
+            panels[1].set_ylabel(f"{'MSE' if median else _MEASURES['accuracy']}: {paired.replace('-', '−')}")
             better = "below" if result["measure"] == "mse" else "above"
-            style.title(panels[1], f"paired; {better} 0 the {paired.split()[0]} is the better guide")
+            style.title(panels[1], f"{'median of pairs' if median else 'paired'}; {better} 0 the {paired.split()[0]} is the better guide")
         for axes in panels:
             axes.set_xlabel("labelled examples")
             axes.xaxis.get_major_locator().set_params(integer=True)
             style.grid(axes)
         most = max(max(curve["diverged"]) for curve in result["strategies"].values())
-        lost = f", up to {most} of which diverged" if most else ""
+        lost = f", of which up to {most} diverged" if most else ""
         style.heading(figure, f"{words.run(result)}: {result['tasks']} tasks{lost}; 95 % intervals")
 
 

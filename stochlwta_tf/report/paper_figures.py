@@ -20,7 +20,13 @@ def validation_curves(name, measure, collected, path, form):
         measure: `"accuracy"` or `"mse"`.
     """
     percent = measure == "accuracy"
-    labels = "meta-iterations", f"validation {_PERCENT if percent else 'MSE'}", percent, "the paper's, at 60,000", 60000
+    labels = (
+        "meta-iterations, each of the method's own number of tasks",
+        f"validation {_PERCENT if percent else 'MSE'}",
+        percent,
+        "the paper's, at 60,000",
+        60000,
+    )
     validation = functools.partial(_validation, measure=measure)
     whose = (lambda task: f"validation accuracy, {words.validated(task)}, %") if percent else None
     return method_curves(name, validation, f"val_{measure} in metrics.csv", labels, collected, path, form, whose)
