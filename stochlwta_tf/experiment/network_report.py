@@ -36,7 +36,15 @@ def report(what, arguments):
         distribution = build.under_protocol(config, config.protocol, trained_on(folder, run, config))[1]
         learner = build.for_test(build.saved_learner(folder.model, distribution), config)
         result = {"reliability": _reliability, "winners": _winners}[what](learner, distribution, config, arguments.tasks is None)
-        result = {"name": config.name, "protocol": config.protocol, "seed": config.seed, "iterations": config.training.iterations, **result}
+        about = {"task": config.resolved()["task"], "learner": {"name": config.learner.name}}
+        result = {
+            "name": config.name,
+            **about,
+            "protocol": config.protocol,
+            "seed": config.seed,
+            "iterations": config.training.iterations,
+            **result,
+        }
         write_json(out.with_suffix(".json"), {**result, "command": command()})
         with replacing(out) as part:
             _draw(what, part, out.suffix[1:], result)
@@ -56,7 +64,7 @@ def _reliability(learner, distribution, config, _):
 
     if distribution.kind != "classification":
         raise UserError(f"--reliability is of class probabilities; {config.name} predicts real numbers (see coverage90 in its evaluation).")
-    predictions = predict(learner, distribution, config.evaluation.tasks)
+    predictions = predict(learner, distribution, config.evaluation.tasks).whole()
     return {"tasks": len(predictions.query_y), **reliability.bins(predictions.mean, predictions.query_y)}
 
 
