@@ -2,7 +2,7 @@
 
 import sys
 
-from stochlwta_tf.experiment.evaluate import main
+from stochlwta_tf.cli.evaluate import main
 
 if __name__ == "__main__":
     sys.exit(main())

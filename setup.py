@@ -41,8 +41,8 @@ setup(
     },
     entry_points={
         "console_scripts": [
-            "stochlwta-train = stochlwta_tf.experiment.train:main",
-            "stochlwta-evaluate = stochlwta_tf.experiment.evaluate:main",
+            "stochlwta-train = stochlwta_tf.cli.train:main",
+            "stochlwta-evaluate = stochlwta_tf.cli.evaluate:main",
         ]
     },
 )

@@ -2,7 +2,7 @@
 
 import sys
 
-from stochlwta_tf.experiment.train import main
+from stochlwta_tf.cli.train import main
 
 if __name__ == "__main__":
     sys.exit(main())

@@ -108,8 +108,8 @@ def weights_in(data):
 
 
 def ours(workload, data, options):
-    from stochlwta_tf.experiment import build
-    from stochlwta_tf.experiment import config as configuration
+    from stochlwta_tf.config import configuration as configuration
+    from stochlwta_tf.training import build
 
     rates = [f"learner.inner_lr={workload.inner_lr}", f"optimizer.learning_rate={workload.outer_lr}"]
     config = configuration.load(ROOT / workload.config, [*rates, f"learner.inner_steps={workload.inner_steps}"])

@@ -12,9 +12,9 @@ import time
 
 import numpy as np
 
-from stochlwta_tf.experiment import build
-from stochlwta_tf.experiment import config as configuration
-from stochlwta_tf.experiment.exit_status import exit_status
+from stochlwta_tf.cli.exit_status import exit_status
+from stochlwta_tf.config import configuration as configuration
+from stochlwta_tf.training import build
 
 
 def bare_loop(learner, iterations):

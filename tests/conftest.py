@@ -10,7 +10,7 @@ import pytest
 import tensorflow as tf
 
 from stochlwta_tf import random
-from stochlwta_tf.experiment import build
+from stochlwta_tf.training import build
 
 # XLA reads its flags once in a process: a run inside a test then has the bits of one in a process of its own.
 os.environ.setdefault("XLA_FLAGS", build.XLA_FLAGS)

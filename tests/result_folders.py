@@ -2,8 +2,8 @@
 
 import json
 
-from stochlwta_tf.experiment import suite_file
-from stochlwta_tf.experiment.run_folder import write_text
+from stochlwta_tf.config import suites
+from stochlwta_tf.training.run_folder import write_text
 
 
 def write(
@@ -60,7 +60,7 @@ def write(
 
 def cell(suite, row, column, variant=None):
     """The cell of a suite that a row and column name."""
-    for found in suite_file.load(suite).cells():
+    for found in suites.load(suite).cells():
         if (found.row.label, found.column.label) == (row, column) and variant in (None, found.row.variant):
             return found
     raise LookupError(f"no cell {row}, {column} in {suite}")

@@ -7,13 +7,15 @@ import pytest
 import tensorflow as tf
 
 from stochlwta_tf import networks, objectives
+from stochlwta_tf.cli import evaluate
+from stochlwta_tf.config import configuration
 from stochlwta_tf.errors import ConfigurationError
-from stochlwta_tf.experiment import acquisition, active_learning, build, evaluate
-from stochlwta_tf.experiment import config as configuration
-from stochlwta_tf.experiment.run_folder import RunFolder
+from stochlwta_tf.evaluation import acquisition, active_learning
+from stochlwta_tf.figures import active as active_figure
 from stochlwta_tf.learners import LEARNERS
-from stochlwta_tf.report import active_figure
 from stochlwta_tf.tasks import Task
+from stochlwta_tf.training import build
+from stochlwta_tf.training.run_folder import RunFolder
 
 TINY = {
     "name": "tiny",

@@ -8,12 +8,15 @@ import pytest
 import tensorflow as tf
 from bars import CONFIG, IMAGES, Bars
 
-from stochlwta_tf.experiment import audit, build, evaluate, metrics, records, train
-from stochlwta_tf.experiment import config as configuration
-from stochlwta_tf.experiment.run_folder import RunFolder
-from stochlwta_tf.experiment.running_mean import RunningMean
-from stochlwta_tf.report import audit_figure
+from stochlwta_tf import metrics
+from stochlwta_tf.cli import evaluate, train
+from stochlwta_tf.config import configuration
+from stochlwta_tf.evaluation import audit
+from stochlwta_tf.figures import audit as audit_figure
 from stochlwta_tf.tasks import TASKS
+from stochlwta_tf.training import build, records
+from stochlwta_tf.training.run_folder import RunFolder
+from stochlwta_tf.training.running_mean import RunningMean
 
 
 @pytest.fixture(autouse=True)

@@ -6,8 +6,8 @@ import pytest
 import result_folders
 from result_folders import cell
 
+from stochlwta_tf.cli import evaluate
 from stochlwta_tf.errors import UserError
-from stochlwta_tf.experiment import evaluate
 from stochlwta_tf.report import collect
 
 OWN = cell("table5", "stochastic LWTA (Gaussians)", "omniglot_20w1s")

@@ -5,8 +5,8 @@ from pathlib import Path
 import pytest
 import yaml
 
+from stochlwta_tf.config import configuration
 from stochlwta_tf.errors import ConfigurationError
-from stochlwta_tf.experiment import config as configuration
 
 CONFIGS = sorted((Path(__file__).parent.parent / "configs").glob("*.yaml"))
 SINUSOID = {

@@ -8,10 +8,11 @@ import pytest
 import yaml
 from PIL import Image
 
+from stochlwta_tf.cli import evaluate, train
 from stochlwta_tf.errors import UserError
-from stochlwta_tf.experiment import data_record, evaluate, train
-from stochlwta_tf.experiment.records import read
-from stochlwta_tf.experiment.run_folder import RunFolder
+from stochlwta_tf.training import data_record
+from stochlwta_tf.training.records import read
+from stochlwta_tf.training.run_folder import RunFolder
 
 TINY = {
     "name": "own",

@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from stochlwta_tf.experiment.duplicates import main
+from stochlwta_tf.cli.duplicates import main
 from stochlwta_tf.tasks import ClassBank, omniglot
 from stochlwta_tf.tasks.duplicates import Place, distinct, duplicates
 

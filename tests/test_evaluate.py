@@ -7,12 +7,14 @@ import numpy as np
 import pytest
 
 import stochlwta_tf  # noqa: F401  registers the learners
+from stochlwta_tf.cli import evaluate
+from stochlwta_tf.config import configuration
 from stochlwta_tf.errors import NonFiniteError
-from stochlwta_tf.experiment import build, evaluate, measures
-from stochlwta_tf.experiment import config as configuration
-from stochlwta_tf.experiment.predictions import Predictions, check_finite, predict
-from stochlwta_tf.experiment.run_folder import RunFolder
+from stochlwta_tf.evaluation import measures
+from stochlwta_tf.evaluation.predictions import Predictions, check_finite, predict
 from stochlwta_tf.tasks.protocols import PROTOCOLS
+from stochlwta_tf.training import build
+from stochlwta_tf.training.run_folder import RunFolder
 
 REGRESSION = {
     "name": "tiny",

@@ -5,7 +5,7 @@ import math
 import numpy as np
 import pytest
 
-from stochlwta_tf.experiment import intervals
+from stochlwta_tf import intervals
 
 
 @pytest.mark.parametrize("freedom", [1, 1.7, 2, 4, 9.3, 29, 599, 1e4, 1e5])

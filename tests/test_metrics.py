@@ -5,7 +5,7 @@ import math
 import numpy as np
 import pytest
 
-from stochlwta_tf.experiment import metrics
+from stochlwta_tf import metrics
 
 PROBABILITIES = np.array([[[0.7, 0.2, 0.1], [0.1, 0.3, 0.6]], [[0.5, 0.25, 0.25], [0.2, 0.5, 0.3]]])  # [tasks, queries, classes]
 LABELS = np.array([[0, 1], [0, 1]])

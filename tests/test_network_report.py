@@ -7,12 +7,14 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
-from stochlwta_tf import layers
+from stochlwta_tf import layers, metrics
+from stochlwta_tf.cli import evaluate
+from stochlwta_tf.config import configuration
 from stochlwta_tf.errors import UserError
-from stochlwta_tf.experiment import build, evaluate, metrics, reliability, winners
-from stochlwta_tf.experiment import config as configuration
-from stochlwta_tf.experiment.run_folder import RunFolder
-from stochlwta_tf.report import winners_figure
+from stochlwta_tf.evaluation import reliability, winners
+from stochlwta_tf.figures import winners as winners_figure
+from stochlwta_tf.training import build
+from stochlwta_tf.training.run_folder import RunFolder
 
 VALUES = {
     "name": "tiny",

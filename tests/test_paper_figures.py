@@ -7,8 +7,9 @@ import pytest
 import result_folders
 from result_folders import cell
 
-from stochlwta_tf.experiment import evaluate
-from stochlwta_tf.report import collect, curves, paper_figures, style, words
+from stochlwta_tf.cli import evaluate
+from stochlwta_tf.figures import curves, style, titles
+from stochlwta_tf.report import collect, paper_figures
 
 
 @pytest.fixture
@@ -62,7 +63,7 @@ def test_an_axis_says_whose_accuracy_it_is(tmp_path, drawn):
     ],
 )
 def test_classes_of_validation_follow_from_the_task(task, whose):
-    assert words.validated(task) == whose
+    assert titles.validated(task) == whose
 
 
 def test_a_panel_of_networks_without_batch_normalisation_does_not_say_transductive(tmp_path, drawn):
@@ -100,9 +101,9 @@ def test_times_are_drawn_from_zero(tmp_path, monkeypatch):
 
 def test_a_run_is_titled_in_words():
     result = {"name": "sinusoid_challenging_platipus", "learner": {"name": "platipus"}}
-    assert words.run({**result, "task": {"name": "sinusoid", "setting": "challenging"}}) == "PLATIPUS, challenging sinusoids"
+    assert titles.run({**result, "task": {"name": "sinusoid", "setting": "challenging"}}) == "PLATIPUS, challenging sinusoids"
     result = {"name": "x", "learner": {"name": "stochlwta"}, "task": {"name": "miniimagenet", "way": 5, "shot": 1}}
-    assert words.run(result) == "StochLWTA-ML, mini-ImageNet 5-way 1-shot"
+    assert titles.run(result) == "StochLWTA-ML, mini-ImageNet 5-way 1-shot"
 
 
 def test_errors_of_regression_are_drawn_as_they_are(tmp_path, drawn):

@@ -6,13 +6,16 @@ import numpy as np
 import pytest
 from bars import CONFIG, Bars, bank
 
+from stochlwta_tf import metrics
+from stochlwta_tf.cli import evaluate
+from stochlwta_tf.config import configuration
 from stochlwta_tf.errors import ConfigurationError
-from stochlwta_tf.experiment import build, data_record, evaluate, measures, metrics
-from stochlwta_tf.experiment import config as configuration
-from stochlwta_tf.experiment.predictions import Predictions
-from stochlwta_tf.experiment.run_folder import RunFolder
+from stochlwta_tf.evaluation import measures
+from stochlwta_tf.evaluation.predictions import Predictions
 from stochlwta_tf.tasks import SPLITS, TASKS, ImageTasks
 from stochlwta_tf.tasks.protocols import PROTOCOLS, ProtocolName, check_disjoint
+from stochlwta_tf.training import build, data_record
+from stochlwta_tf.training.run_folder import RunFolder
 
 
 @pytest.fixture(autouse=True)

@@ -10,8 +10,8 @@ import tensorflow as tf
 from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
 
 from stochlwta_tf.errors import UserError
-from stochlwta_tf.experiment.records import Checkpoints, MetricsLog, read
-from stochlwta_tf.experiment.run_folder import RunFolder
+from stochlwta_tf.training.records import Checkpoints, MetricsLog, read
+from stochlwta_tf.training.run_folder import RunFolder
 
 MODEL = types.SimpleNamespace(optimizer=types.SimpleNamespace(learning_rate=np.float32(0.5)))
 

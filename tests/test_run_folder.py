@@ -8,9 +8,9 @@ import sys
 import pytest
 import tensorflow as tf
 
+from stochlwta_tf.config import configuration
 from stochlwta_tf.errors import UserError
-from stochlwta_tf.experiment import config as configuration
-from stochlwta_tf.experiment.run_folder import RunFolder, environment, replacing, write_text
+from stochlwta_tf.training.run_folder import RunFolder, environment, replacing, write_text
 
 CONFIG = configuration.from_dict(
     {

@@ -6,8 +6,8 @@ import keras
 import pytest
 from pydantic import Field, create_model
 
+from stochlwta_tf.config.schema import Section, options_of, section, validate
 from stochlwta_tf.errors import ConfigurationError
-from stochlwta_tf.experiment.schema import Section, options_of, section, validate
 
 
 class Base(keras.layers.Layer):

@@ -7,10 +7,11 @@ import sys
 import pytest
 import yaml
 
+from stochlwta_tf.cli import budgets as budgets
+from stochlwta_tf.cli import suite_runner as suite
+from stochlwta_tf.cli import train
+from stochlwta_tf.config import configuration, suites
 from stochlwta_tf.errors import ConfigurationError
-from stochlwta_tf.experiment import budget as budgets
-from stochlwta_tf.experiment import config as configuration
-from stochlwta_tf.experiment import suite, suite_file, train
 
 BASE = {
     "name": "base",
@@ -43,7 +44,7 @@ def tiny(tmp_path, monkeypatch):
     (tmp_path / "configs" / "base.yaml").write_text(yaml.safe_dump(BASE))
     (tmp_path / "configs" / "suites" / "tiny.yaml").write_text(yaml.safe_dump(SUITE))
     monkeypatch.chdir(tmp_path)
-    return suite_file.load("tiny")
+    return suites.load("tiny")
 
 
 class Starts:
@@ -61,9 +62,9 @@ class Starts:
         options = dict(zip(arguments, arguments[1:]))
         if arguments[0] == "evaluate.py":
             given = arguments[arguments.index("--set") + 1 : arguments.index("--out")]
-            finish(suite_file.Path(options["--run"]), suite_file.Path(options["--out"]).name, given)
+            finish(suites.Path(options["--run"]), suites.Path(options["--out"]).name, given)
             return 0, "", ""
-        folder = suite_file.Path(options["--out"])
+        folder = suites.Path(options["--out"])
         if "--resume" not in arguments:
             given = arguments[arguments.index("--set") + 1 : arguments.index("--out")] if "--set" in arguments else []
             folder.mkdir(parents=True)
@@ -180,7 +181,7 @@ def test_a_run_that_was_tested_otherwise_is_no_finished_one(tiny, tmp_path):
 def test_a_budget_of_minutes_is_measured_once_and_ends_in_the_configuration(tiny, tmp_path):
     starts = Starts()
     suite.Runner(tmp_path / "runs", budgets.Budget.parse("1m"), starts, lambda _: None).run(tiny)
-    assert [call[1] for call in starts.calls if "--rate" in call] == ["stochlwta_tf.experiment.timing"] * 3  # not once a seed
+    assert [call[1] for call in starts.calls if "--rate" in call] == ["stochlwta_tf.cli.timing"] * 3  # not once a seed
     for seed in (0, 1):
         assert configuration.load(tmp_path / "runs" / f"base-seed{seed}" / "config.yaml").training.iterations == 600
     starts.calls.clear()
@@ -234,7 +235,7 @@ def test_the_command_line(tiny, tmp_path, capfd):
 
 def test_a_suite_that_is_not_there_is_one_line(capfd):
     process = subprocess.run(
-        [sys.executable, "-m", "stochlwta_tf.experiment.train", "--suite", "tabel5"], capture_output=True, text=True, check=False
+        [sys.executable, "-m", "stochlwta_tf.cli.train", "--suite", "tabel5"], capture_output=True, text=True, check=False
     )
     assert process.returncode == 2
     assert "error: unknown suite tabel5. Did you mean 'table5'? Allowed: " in process.stderr

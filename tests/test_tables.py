@@ -12,16 +12,17 @@ import yaml
 from result_folders import cell
 
 from stochlwta_tf import networks
+from stochlwta_tf.cli import evaluate
+from stochlwta_tf.config import suites
 from stochlwta_tf.errors import ConfigurationError
-from stochlwta_tf.experiment import evaluate, suite_file
 from stochlwta_tf.report import collect, match, page, paper_cell, render, tables
 
-SUITES = sorted(path.stem for path in suite_file.find("configs/suites").glob("*.yaml"))
+SUITES = sorted(path.stem for path in suites.find("configs/suites").glob("*.yaml"))
 GAUSSIAN = "stochastic LWTA (Gaussians)"
 
 
 def made(runs, name):
-    return tables.table(suite_file.load(name), collect.collect(runs))
+    return tables.table(suites.load(name), collect.collect(runs))
 
 
 def entry(table, row, column, group=0, variant=None):
@@ -252,7 +253,7 @@ def test_two_results_on_the_same_tasks_are_compared_in_pairs(tmp_path):
 
 @pytest.mark.parametrize("name", SUITES)
 def test_stochastic_units_are_tested_with_several_draws_whatever_the_learner(name):
-    for each in suite_file.load(name).cells():
+    for each in suites.load(name).cells():
         if each.exists and not each.row.test:
             config = each.load()
             if getattr(config.network, "activation", None) == "stochastic_lwta" and config.learner.name != "stochlwta":
@@ -262,7 +263,7 @@ def test_stochastic_units_are_tested_with_several_draws_whatever_the_learner(nam
 
 def test_table_d1_is_of_the_papers_dense_networks():
     own = cell("tableD1", "StochLWTA-ML", "accuracy").load().network
-    for row in suite_file.load("tableD1").rows:
+    for row in suites.load("tableD1").rows:
         if row.paper is None and row.label != "StochLWTA-ML":
             network = cell("tableD1", row.label, "accuracy", row.variant).load().network
             assert (network.name, network.activation, network.weights) == ("dense_lwta", "relu", "point"), row.label
@@ -318,7 +319,7 @@ def test_a_mistake_in_a_suite_is_one_line(tmp_path, capsys, changes, message):
 
 @pytest.mark.parametrize("name", SUITES)
 def test_every_suite_of_this_version_is_valid(name):
-    suite = suite_file.load(name)
+    suite = suites.load(name)
     for each in suite.cells():
         if each.exists:
             assert each.row.name is None or each.load().name == each.row.name.format(task=each.task)

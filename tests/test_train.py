@@ -15,9 +15,9 @@ import pytest
 import tensorflow as tf
 import yaml
 
-from stochlwta_tf.experiment import train
-from stochlwta_tf.experiment.records import read
-from stochlwta_tf.experiment.run_folder import RunFolder
+from stochlwta_tf.cli import train
+from stochlwta_tf.training.records import read
+from stochlwta_tf.training.run_folder import RunFolder
 
 TINY = {
     "name": "tiny",
@@ -89,7 +89,7 @@ def test_a_killed_run_resumes_bit_for_bit(config, tmp_path):
     whole, killed = RunFolder(tmp_path / "whole"), RunFolder(tmp_path / "killed")
     options = ["--config", config, "--set", *STOCHASTIC, "evaluation.after_training=false", "training.validate_every=0", "--out"]
     assert train.main([*options, str(whole.path)]) == 0
-    command = [sys.executable, "-m", "stochlwta_tf.experiment.train", *options, str(killed.path)]
+    command = [sys.executable, "-m", "stochlwta_tf.cli.train", *options, str(killed.path)]
     process = subprocess.Popen(command, stderr=subprocess.DEVNULL)
     while len(read(killed.metrics)) < 3 and process.poll() is None:
         time.sleep(0.002)
@@ -127,7 +127,7 @@ def test_a_signal_ends_a_run_that_can_be_resumed(config, tmp_path):
     command = [
         sys.executable,
         "-m",
-        "stochlwta_tf.experiment.train",
+        "stochlwta_tf.cli.train",
         "--config",
         config,
         "--out",

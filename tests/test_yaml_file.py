@@ -2,8 +2,8 @@
 
 import pytest
 
+from stochlwta_tf.config import yaml_file
 from stochlwta_tf.errors import ConfigurationError
-from stochlwta_tf.experiment import yaml_file
 
 
 def write(folder, name, text):

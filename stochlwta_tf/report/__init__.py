@@ -1,1 +1,1 @@
-"""Tables and figures of results, beside those of the paper."""
+"""Tables, figures and the page of results, from the files of many runs."""

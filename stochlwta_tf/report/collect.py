@@ -9,8 +9,8 @@ from typing import Annotated, Literal, NamedTuple
 import pydantic
 from pydantic import Field
 
+from stochlwta_tf.config import configuration
 from stochlwta_tf.errors import ConfigurationError, UserError
-from stochlwta_tf.experiment import config as configuration
 
 _Finite = Annotated[float, Field(allow_inf_nan=False)]
 _Count = Annotated[int, Field(ge=1)]

@@ -5,57 +5,9 @@ from typing import NamedTuple
 
 import numpy as np
 
+from stochlwta_tf import intervals
+from stochlwta_tf.config import configuration, identity
 from stochlwta_tf.errors import ConfigurationError
-from stochlwta_tf.experiment import config as configuration
-from stochlwta_tf.experiment import intervals
-
-_TASK_PLACE = ("data_dir", "protocol")  # where the data lies; the protocol has a column group of its own
-_LEARNER_PLACE = ("batch_statistics", "runner", "parallel_tasks")  # a column group of its own; how tasks are computed, not what
-
-
-def training(config):
-    """What makes two trainings repetitions of one, as plain values.
-
-    Left out are name, seed, number of iterations, what is recorded and kept, threads and device, protocol and batch statistics.
-    """
-    values = config.resolved()
-    return {
-        "task": _task(values["task"]),
-        "network": values["network"],
-        "learner": _learner(values["learner"]),
-        "optimizer": values["optimizer"],
-        "training": {"batch": values["training"]["batch"]},
-    }
-
-
-def run(config):
-    """What makes two runs repetitions of one, as plain values: the training, under one protocol and with one kind of batch statistics."""
-    return {**training(config), "task.protocol": config.protocol, "learner.batch_statistics": config.learner.batch_statistics}
-
-
-def test(config):
-    """What makes two tests repetitions of one, on the same tasks, as plain values.
-
-    Args:
-        config: The test's `Configuration`, whose `evaluation` may have options of the learner.
-    """
-    values = config.resolved()
-    learner = {**values["learner"], **config.evaluation.overrides()}
-    return {"task": _task(values["task"]), "evaluation": {**_learner(learner), "seed": config.evaluation.seed}}
-
-
-def timed(config):
-    """What makes two timings repetitions of one, as plain values: the training, and how its tasks are computed."""
-    values = config.resolved()
-    return {**training(config), "learner": values["learner"], "steps_per_execution": config.training.steps_per_execution}
-
-
-def _task(values):
-    return {key: value for key, value in values.items() if key not in _TASK_PLACE}
-
-
-def _learner(values):
-    return {key: value for key, value in values.items() if key not in _LEARNER_PLACE}
 
 
 class Group(NamedTuple):
@@ -111,9 +63,9 @@ class Matcher:
     """
 
     def __init__(self, collected):
-        self._results = [(result, training(result.config), test(result.tested)) for result in collected.results]
+        self._results = [(result, identity.training(result.config), identity.test(result.tested)) for result in collected.results]
         files = itertools.groupby(collected.timings, key=lambda timing: id(timing.file))
-        self._timings = [[(timing, timed(timing.config)) for timing in file] for _, file in files]
+        self._timings = [[(timing, identity.timed(timing.config)) for timing in file] for _, file in files]
         self._expected, self._timings_of = {}, {}
         self.notes = []
 
@@ -125,7 +77,8 @@ class Matcher:
             try:
                 if cell.exists:
                     config = cell.load()
-                    self._expected[key] = training(config), test(cell.load(cell.further_test) if cell.row.test else config), config
+                    tested = cell.load(cell.further_test) if cell.row.test else config
+                    self._expected[key] = identity.training(config), identity.test(tested), config
             except ConfigurationError as error:
                 self._note(f"{cell.config}: {error}")
         return self._expected[key]
@@ -176,17 +129,20 @@ class Matcher:
     def counted(self, cell):
         """A `Timing` with the cell's parameters, or None; of several the last file's."""
         expected = self.expected(cell)
-        return next((t for file in reversed(self._timings) for t, values in file if expected and values == timed(expected[2])), None)
+        if expected is None:
+            return None
+        wanted = identity.timed(expected[2])
+        return next((timing for file in reversed(self._timings) for timing, values in file if values == wanted), None)
 
     def timing(self, cell):
         """The cell's `Timing`, or None; a suite's are of one file, so that ratios hold: that with the most of its cells, or the last."""
         suite = cell.suite
         if suite.file not in self._timings_of:
-            wanted = [timed(expected[2]) for expected in map(self.expected, suite.cells()) if expected]
+            wanted = [identity.timed(expected[2]) for expected in map(self.expected, suite.cells()) if expected]
             last_first = reversed(self._timings)
             self._timings_of[suite.file] = max(last_first, key=lambda file: sum(wanted.count(values) for _, values in file), default=[])
         expected = self.expected(cell)
-        return next((timing for timing, values in self._timings_of[suite.file] if expected and values == timed(expected[2])), None)
+        return next((timing for timing, values in self._timings_of[suite.file] if expected and values == identity.timed(expected[2])), None)
 
     def _note(self, line):
         if line not in self.notes:
@@ -203,8 +159,10 @@ def paired(result, other, measure):
     Raises:
         ConfigurationError: They are not of the same tasks, or a file has no value of each task.
     """
-    tasks = [(test(r.tested)["task"], r.tested.evaluation.seed, r.evaluation.protocol, r.evaluation.tasks) for r in (result, other)]
-    if tasks[0] != tasks[1]:
+    tasks, others = (
+        (identity.test(r.tested)["task"], r.tested.evaluation.seed, r.evaluation.protocol, r.evaluation.tasks) for r in (result, other)
+    )
+    if tasks != others:
         raise ConfigurationError(f"a paired difference needs two tests on the same tasks. Received: {result.folder} and {other.folder}.")
     for r in (result, other):
         if measure not in (has := r.evaluation.per_task):

@@ -4,13 +4,14 @@ import functools
 
 import numpy as np
 
-from stochlwta_tf.experiment import config as configuration
-from stochlwta_tf.experiment import suite_file
-from stochlwta_tf.experiment.records import read
-from stochlwta_tf.report import collect, curves, paper_cell, tables, words
+from stochlwta_tf.config import configuration, suites
+from stochlwta_tf.figures import curves, titles
+from stochlwta_tf.measures import MEASURES
+from stochlwta_tf.report import collect, commands, paper_cell, tables
 from stochlwta_tf.report.match import Matcher
+from stochlwta_tf.training.records import read
 
-_PERCENT = "accuracy, %"
+_PERCENT = MEASURES["accuracy"].axis
 
 
 def validation_curves(name, measure, collected, path, form):
@@ -22,13 +23,13 @@ def validation_curves(name, measure, collected, path, form):
     percent = measure == "accuracy"
     labels = (
         "meta-iterations, each of the method's own number of tasks",
-        f"validation {_PERCENT if percent else 'MSE'}",
+        f"validation {MEASURES[measure].axis}",
         percent,
         "the paper's, at 60,000",
         60000,
     )
     validation = functools.partial(_validation, measure=measure)
-    whose = (lambda task: f"validation accuracy, {words.validated(task)}, %") if percent else None
+    whose = (lambda task: f"validation accuracy, {titles.validated(task)}, %") if percent else None
     return method_curves(name, validation, f"val_{measure} in metrics.csv", labels, collected, path, form, whose)
 
 
@@ -54,7 +55,7 @@ def method_curves(name, curve, of, labels, collected, path, form, ylabel=None):
     Returns:
         A line for each method without a curve, and for each result that seems meant and is not used.
     """
-    suite, matcher = suite_file.load(name), Matcher(collected)
+    suite, matcher = suites.load(name), Matcher(collected)
     panels, missing = [], []
     for column in suite.columns:
         cells = [cell for cell in suite.cells() if cell.column is column and matcher.expected(cell)]
@@ -96,7 +97,7 @@ def _validation(cell, matched, measure):
 def _active(cell, matched):
     """Mean over seeds of the score by the number of queries, and at random where that is not the only strategy."""
     configs = [configuration.load(result.path / "config.yaml", cell.test_assignments) for result in matched.results]
-    files = [collect.active(result.path / tables.test_file(cell), config) for result, config in zip(matched.results, configs)]
+    files = [collect.active(result.path / commands.test_file(cell), config) for result, config in zip(matched.results, configs)]
     if not all(files) or len({(*file.labelled, *file.strategies) for file in files}) > 1:
         return None
     informed = next(iter(files[0].strategies))
@@ -109,7 +110,7 @@ def _active(cell, matched):
 
 def by_setting(name, xlabel, ylabel, collected, path, form, zero=False):
     """Draws a measure by a setting, a panel for each task and protocol; other arguments as `validation_curves` and `curves.settings`."""
-    suite, matcher = suite_file.load(name), Matcher(collected)
+    suite, matcher = suites.load(name), Matcher(collected)
     panels, missing = [], []
     for column in suite.columns:
         cells = [cell for cell in suite.cells() if cell.column is column]
@@ -150,7 +151,7 @@ def _point(matcher, cell, group):
 
 
 def _missing(cell, group, what, runs):
-    command = tables.run_command(cell, group, runs) if cell.column.run else tables.timing_command(cell.suite, runs)
+    command = commands.run_command(cell, group, runs) if cell.column.run else commands.timing_command(cell.suite, runs)
     return f"missing: {cell.row.full_label}, {cell.column.label}: no {what}: {command}"
 
 
@@ -161,7 +162,7 @@ def _said(missing, matcher):
 def _title(matcher, cells, group, drawn):
     """The task in words and, of what is drawn, the protocol and the batch statistics of those networks that have any."""
     known = [expected[2] for cell in cells if (expected := matcher.expected(cell))]
-    task = words.task(known[0].resolved()["task"]) if known else cells[0].task
+    task = titles.task(known[0].resolved()["task"]) if known else cells[0].task
     if not cells[0].column.run:
         return task
     if group is None:

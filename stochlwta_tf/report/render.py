@@ -3,6 +3,7 @@
 import csv
 import io
 
+from stochlwta_tf.measures import measure_of
 from stochlwta_tf.report.tables import title
 
 _LEGEND = (
@@ -14,8 +15,6 @@ _SPLITS = {
     "standard": "Protocol `standard` has other test classes than the paper's own splits: differences from the paper are of both.",
     "original_code": "Protocol `original_code` scores as the published code does, which is not the standard accuracy.",
 }
-_COUNTS = ("iterations", "parameters_trainable", "parameters_stored")
-_DIGITS = {"mse": 3, "nll": 3, "brier": 3, "train_ms": 2, "predict_ms": 2}
 _TEX = {"%": r"\%", "_": r"\_", "&": r"\&", "#": r"\#", "±": r"$\pm$", "−": "$-$", "–": "--", "σ": r"$\sigma$"}
 
 
@@ -132,7 +131,8 @@ def _ours(entry):
 
 
 def _number(value, measure):
-    return f"{value:,.0f}" if measure in _COUNTS else f"{value:.{_DIGITS.get(measure.partition('@')[0], 2)}f}"
+    digits = measure_of(measure).digits
+    return f"{value:.{digits}f}" if digits else f"{value:,.0f}"
 
 
 def _signed(value, measure):

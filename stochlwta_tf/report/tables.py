@@ -1,18 +1,12 @@
 """The paper's tables from results: ours beside the printed numbers, cell by cell."""
 
-import shlex
-from pathlib import Path
 from typing import NamedTuple
 
-from stochlwta_tf.errors import ConfigurationError
-from stochlwta_tf.experiment import config as configuration
-from stochlwta_tf.experiment import intervals, suite_file
-from stochlwta_tf.report import match, paper_cell
+from stochlwta_tf import intervals
+from stochlwta_tf.config import suites
+from stochlwta_tf.measures import measure_of
+from stochlwta_tf.report import commands, paper_cell
 from stochlwta_tf.report.match import Group, Matcher, mean_and_std
-
-RUNS = "results/runs"  # where suites put their runs
-_TIMES = {"train_ms": "train", "predict_ms": "predict"}
-_PARAMETERS = {"parameters_trainable": "trainable", "parameters_stored": "stored"}
 
 
 class Entry(NamedTuple):
@@ -72,7 +66,7 @@ class Table(NamedTuple):
         notes: A line for each result that seems meant for the table and is not in it.
     """
 
-    suite: suite_file.Suite
+    suite: suites.Suite
     literature: dict
     groups: tuple
     notes: tuple
@@ -90,7 +84,7 @@ def table(suite, collected):
 
     Example:
 
-        table(suite_file.load("table5"), collect("results"))
+        table(suites.load("table5"), collect("results"))
     """
     matcher, cells = Matcher(collected), suite.cells()
     groups = matcher.groups(cells) or [None]
@@ -100,27 +94,27 @@ def table(suite, collected):
 
 def _entry(matcher, cell, group, runs):
     printed, printed_std = paper_cell.reported(cell)
+    measure = measure_of(cell.measure)
     entry = Entry(
         cell.row.label, cell.row.variant, cell.row.full_label, cell.column.label, cell.measure, paper=printed, paper_std=printed_std
     )
     if matcher.expected(cell) is None:
         return entry._replace(unknown=cell.config)
     matched, timing = matcher.matched(cell, group) if group else None, matcher.timing(cell)
-    if cell.measure in _TIMES and timing and (spread := getattr(timing.entry, _TIMES[cell.measure])):
-        batch = timing.config.training.batch if cell.measure == "train_ms" else None
-        return _timed(entry, timing, spread)._replace(batch=batch)
-    if cell.measure in _PARAMETERS and (matched or (counted := matcher.counted(cell))):
+    if measure.source == "timing" and timing and (spread := getattr(timing.entry, measure.key)):
+        return _timed(entry, timing, spread)._replace(batch=timing.config.training.batch if measure.key == "train" else None)
+    if measure.source == "parameters" and (matched or (counted := matcher.counted(cell))):
         of = (matched.results[0].evaluation if matched else counted.entry).parameters
         made_by = matched.results[0].evaluation.command if matched else counted.file.command
-        return entry._replace(ours=getattr(of, _PARAMETERS[cell.measure]), made_by=made_by)
-    if matched and cell.measure == "iterations":
-        return _with_runs(entry, matched)._replace(ours=matched.iterations)
+        return entry._replace(ours=getattr(of, measure.key), made_by=made_by)
+    if measure.source == "training" and matched:
+        return _with_runs(entry, matched)._replace(ours=getattr(matched, measure.key))
     if matched and all(result.evaluation.measure(cell.measure) for result in matched.results):
         return _measured(entry, matched)
     if matched and cell.column.run:
         return entry._replace(lacking=tuple(r.folder for r in matched.results if not r.evaluation.measure(cell.measure)))
-    timed = cell.measure in _TIMES or not cell.column.run
-    return entry._replace(fill_by=timing_command(cell.suite, runs) if timed else run_command(cell, group, runs))
+    timed = measure.source == "timing" or not cell.column.run
+    return entry._replace(fill_by=commands.timing_command(cell.suite, runs) if timed else commands.run_command(cell, group, runs))
 
 
 def _with_runs(entry, matched):
@@ -156,66 +150,6 @@ def _timed(entry, timing, spread):
         device=f"{timing.file.device}, threads: {', '.join(f'{k} {v}' for k, v in sorted(timing.file.threads.items()))}",
         made_by=timing.file.command,
     )
-
-
-def run_command(cell, group, runs):
-    """The command line that fills a cell of a group by its first seed, from what its folder has already.
-
-    Args:
-        cell: A `Cell` whose configuration is in this version.
-        group: The `Group`, or None for the configuration's own.
-        runs: The folder of all runs.
-    """
-    config, seed = cell.load(), cell.suite.seeds[0]
-    own = {"task.protocol": config.protocol, "learner.batch_statistics": config.learner.batch_statistics}
-    wanted = {"task.protocol": group.trained, "learner.batch_statistics": group.statistics} if group else {}
-    other = {key: value for key, value in wanted.items() if value not in (None, own[key])}
-    more = [*([f"seed={seed}"] if seed else []), *(f"{key}={value}" for key, value in other.items())]
-    assignments = [*cell.assignments, *more]
-    results, place = Path(RUNS).parts  # suites put runs in a folder of their own in `results`
-    folder = (runs / place if runs.name == results else runs) / "-".join([config.name, f"seed{seed}", *other.values()])
-    if not _holds(folder, cell.load(more)):
-        folder = folder.with_name(f"{folder.name}-2")
-    test = ["evaluate.py", "--run", str(folder)]
-    if (folder / "model.keras").exists():
-        steps = []
-    elif (folder / "config.yaml").exists():
-        steps = [["train.py", "--resume", "--out", str(folder)]]
-    else:
-        steps = [["train.py", "--config", cell.config, *(["--set", *assignments] if assignments else []), "--out", str(folder)]]
-    if cell.test_assignments:
-        steps.append(test_command(cell, folder))
-    elif group and group.protocol != group.trained:
-        steps.append([*test, "--protocol", group.protocol])
-    return " && ".join(shlex.join(["python", *step]) for step in steps or [test])
-
-
-def _holds(folder, config):
-    """Whether a folder is free for a run of a configuration, or has one begun."""
-    if not (folder / "config.yaml").exists():
-        return True
-    try:
-        return match.run(configuration.load(folder / "config.yaml")) == match.run(config)
-    except ConfigurationError:
-        return False
-
-
-def test_command(cell, folder):
-    """The arguments of Python that test a cell's trained run otherwise."""
-    active = ["--active"] if cell.suite.active else []
-    return ["evaluate.py", "--run", str(folder), *active, "--set", *cell.test_assignments, "--out", f"{folder}/{test_file(cell)}"]
-
-
-def test_file(cell):
-    """Name of the file of a cell's result in its run's folder."""
-    if cell.suite.active:
-        return f"active-{cell.suite.file}.json"
-    return f"evaluation-{'-'.join(f'{key}{value}' for key, value in cell.row.test.items())}.json" if cell.row.test else "evaluation.json"
-
-
-def timing_command(suite, runs):
-    """The command line that times all of a suite's configurations."""
-    return f"python -m stochlwta_tf.experiment.timing --suite {suite.file} --out {shlex.quote(str(runs / f'timing-{suite.file}.json'))}"
 
 
 def title(group, suite):

@@ -46,6 +46,7 @@ class TaskDistribution:
         input_shape: Shape of one input.
         outputs: Width of the network's output: the number of classes (way), or of regression targets.
         notes: What a result must say of the data; nothing by default.
+        rules: Of a classification, the protocol's `Rules` for drawing and scoring tasks; None for a regression.
 
     Raises:
         ConfigurationError: If `split` is unknown or `batch` below 1.
@@ -55,6 +56,7 @@ class TaskDistribution:
     input_shape: tuple
     outputs: int
     notes: tuple = ()
+    rules = None
 
     def __init__(self, split, batch, seed):
         if split not in SPLITS:

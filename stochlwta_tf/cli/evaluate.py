@@ -1,0 +1,72 @@
+"""The test of a trained run: `evaluate.py --run runs/sinusoid_default-seed0`."""
+
+import argparse
+import sys
+from pathlib import Path
+
+from stochlwta_tf.cli import report
+from stochlwta_tf.cli.exit_status import exit_status, stoppable
+from stochlwta_tf.errors import ConfigurationError
+from stochlwta_tf.evaluation.provenance import configured, trained_on
+from stochlwta_tf.training import build
+from stochlwta_tf.training.run_folder import RunFolder
+
+
+def main(argv=None):
+    """Evaluates the model of a run folder; returns the exit status."""
+    parser = argparse.ArgumentParser(prog="evaluate.py", description="Tests the trained model of a run on new tasks, or reports many.")
+    parser.add_argument("--run", metavar="DIR", help="the run's folder")
+    parser.add_argument("--tasks", metavar="N", help="number of test tasks; short for --set evaluation.tasks=N")
+    parser.add_argument(
+        "--set", metavar="KEY=VALUE", nargs="+", action="extend", default=[], help="override keys, such as evaluation.draws=10"
+    )
+    parser.add_argument(
+        "--protocol", metavar="NAMES", help="test under these protocols, such as standard,paper,original_code (default: the run's own)"
+    )
+    parser.add_argument("--out", metavar="FILE", help="the result's file (default: evaluation.json in the run's folder)")
+    parser.add_argument("--audit", action="store_true", help="show what each part of the original code's scoring adds to the accuracy")
+    parser.add_argument("--active", action="store_true", help="test active learning, as the section active_learning says")
+    report.add_arguments(parser)
+    arguments = parser.parse_args(argv)
+    if report.asked(arguments):
+        return exit_status(lambda: report.run(arguments))
+    if arguments.run is None:
+        parser.error("--run is needed, or --table, --figure or --page with --runs")
+    if arguments.active and (arguments.audit or arguments.protocol):
+        parser.error("--active goes with neither --audit nor --protocol")
+    return exit_status(lambda: _main(arguments))
+
+
+def _main(arguments):
+    if arguments.out and Path(arguments.out).suffix != ".json":
+        raise ConfigurationError(f"a test's --out must end in .json; a picture comes to lie beside it. Received: --out {arguments.out}.")
+    from stochlwta_tf.cli.run_test import run_test
+
+    folder = RunFolder(arguments.run)
+    run, config = configured(folder, arguments.set, arguments.tasks)
+    with stoppable("stopped; what was tested before is kept."):
+        build.runtime(config)
+        trained = trained_on(folder, run, config)
+        if arguments.audit:
+            from stochlwta_tf.evaluation import audit
+
+            audit.audit(config, folder, trained, arguments.out)
+            return
+        if arguments.active:
+            from stochlwta_tf.evaluation import active_learning
+
+            distribution = build.under_protocol(config, config.protocol, trained)[1]
+            learner = build.for_test(build.saved_learner(folder.model, distribution), config)
+            active_learning.active(config, folder, learner, arguments.out, trained.test and trained.test.classes)
+            return
+        out = Path(arguments.out) if arguments.out else folder.evaluation
+        names = arguments.protocol.split(",") if arguments.protocol else [run.protocol]
+        for name, (tested, distribution) in {name: build.under_protocol(config, name, trained) for name in names}.items():
+            folder.evaluation = out if name == run.protocol else out.with_stem(f"{out.stem}-{name}")
+            if arguments.out:
+                folder.figure = folder.evaluation.with_suffix(".png")
+            run_test(tested, folder, distribution, trained.classes)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

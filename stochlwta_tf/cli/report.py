@@ -1,0 +1,107 @@
+"""The part of `evaluate.py` that reports: tables, figures and the page of results from many runs, and pictures of one run's network."""
+
+import sys
+from pathlib import Path
+
+from stochlwta_tf.errors import ConfigurationError, UserError
+from stochlwta_tf.training.run_folder import replacing, write_text
+
+_TABLES = ("1", "2", "3", "4", "5", "6", "D1", "D2")
+
+
+def add_arguments(parser):
+    """Adds the report's options to the parser of `evaluate.py`."""
+    group = parser.add_argument_group("reports from the runs in a folder")
+    group.add_argument("--table", metavar="NAME", help=f"the paper's table {', '.join(_TABLES)}, or the name or file of a suite")
+    group.add_argument("--figure", metavar="NAME", help="the paper's figure 2, 3a, 3b, 3c, …, into --out FILE.png or .svg")
+    group.add_argument("--page", action="store_true", help="the page of all results, into RUNS/README.md unless --out says otherwise")
+    group.add_argument("--runs", metavar="DIR", default="results", help="where to look for runs, however deep (default: results)")
+    group.add_argument("--format", default="markdown", metavar="F", help="of a table: markdown, csv or latex (default: markdown)")
+    group = parser.add_argument_group("pictures of the network of --run")
+    group.add_argument("--reliability", action="store_true", help="how often the network is right by how sure it is")
+    group.add_argument("--winners", action="store_true", help="how often each competing unit wins, by class and layer")
+
+
+def asked(arguments):
+    """Whether the command line asks for a report."""
+    return bool(arguments.table or arguments.figure or arguments.page or arguments.reliability or arguments.winners)
+
+
+def run(arguments):
+    """Makes the report.
+
+    Raises:
+        UserError: Something is wrong with what was given.
+    """
+    wanted = [name for name in ("table", "figure", "page", "reliability", "winners") if getattr(arguments, name)]
+    if len(wanted) > 1:
+        raise ConfigurationError(f"one report at a time. Received: --{' --'.join(wanted)}.")
+    if wanted[0] in ("reliability", "winners"):
+        from stochlwta_tf.cli import network_pictures
+
+        network_pictures.report(wanted[0], arguments)
+        return
+    if arguments.run:
+        raise ConfigurationError(f"--{wanted[0]} takes many runs: --runs DIR instead of --run. Received: --run {arguments.run}.")
+    {"table": _table, "figure": _figure, "page": _page}[wanted[0]](arguments)
+
+
+def _table(arguments):
+    from stochlwta_tf.config import suites
+    from stochlwta_tf.report import collect, render, tables
+
+    if arguments.format not in render.FORMATS:
+        raise ConfigurationError(f"--format must be {', '.join(render.FORMATS)}. Received: --format {arguments.format}.")
+    name = arguments.table
+    suite = suites.load(f"table{name}" if name in _TABLES else name)
+    collected = collect.collect(arguments.runs)
+    table = tables.table(suite, collected)
+    collect.warn((*collected.problems, *table.notes))
+    text = render.FORMATS[arguments.format](table)
+    if arguments.out:
+        write_text(_into(arguments.out), text)
+    else:
+        print(text, end="")
+
+
+def _figure(arguments):
+    from stochlwta_tf.report import collect
+    from stochlwta_tf.report.paper_figures import FIGURES
+
+    if arguments.figure not in FIGURES:
+        raise ConfigurationError(f"--figure must be {', '.join(FIGURES)}. Received: --figure {arguments.figure}.")
+    out = _picture(arguments.out)
+    collected = collect.collect(arguments.runs)
+    with replacing(_into(out)) as part:
+        lines = FIGURES[arguments.figure](collected, part, out.suffix[1:])
+    collect.warn(collected.problems)
+    for line in lines:
+        print(line, file=sys.stderr)
+    print(f"The figure is {out}.")
+
+
+def _page(arguments):
+    from stochlwta_tf.report import collect, page
+
+    collected = collect.collect(arguments.runs)
+    text, notes = page.page(collected, Path(arguments.runs))
+    collect.warn((*collected.problems, *notes))
+    out = _into(arguments.out or Path(arguments.runs) / "README.md")
+    write_text(out, text)
+    print(f"The page is {out}.")
+
+
+def _picture(out):
+    if out is None or Path(out).suffix not in (".png", ".svg"):
+        raise ConfigurationError(f"a figure needs --out FILE.png or FILE.svg. Received: --out {out}.")
+    return Path(out)
+
+
+def _into(out):
+    """The path, its folder made."""
+    out = Path(out)
+    try:
+        out.parent.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise UserError(f"{out.parent}: cannot be made: {error.strerror}.") from error
+    return out

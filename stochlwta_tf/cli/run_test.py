@@ -1,0 +1,89 @@
+"""The test of a run's model: predict, measure, write, draw, print."""
+
+import numpy as np
+from rich.console import Console
+from rich.table import Table
+
+from stochlwta_tf import metrics
+from stochlwta_tf.evaluation import evaluate, inner_steps, measured, predict
+from stochlwta_tf.evaluation.result import result_of
+from stochlwta_tf.figures import predictions as predictions_figure
+from stochlwta_tf.figures import style, titles
+from stochlwta_tf.measures import MEASURES
+from stochlwta_tf.training import build
+from stochlwta_tf.training.run_folder import replacing, write_json
+
+_SHOWN = 6  # tasks in the figure of predictions
+
+
+def run_test(config, folder, distribution, trained):
+    """Tests the saved model of a run, writes and prints the result, and for regression draws predictions.
+
+    Args:
+        config: The `Configuration`; its `evaluation` section says how to test.
+        folder: The `RunFolder`.
+        distribution: The test tasks.
+        trained: Names of the classes that the run was trained on.
+
+    Returns:
+        What `evaluation.json` holds, a dictionary.
+
+    Raises:
+        UserError: The model cannot be loaded, does not fit the tasks, or the result not be written.
+    """
+    learner = build.for_test(build.saved_learner(folder.model, distribution), config)
+    predictions = predict(learner, distribution, config.evaluation.tasks)
+    measures = measured(predictions, distribution.rules)
+    result = result_of(config, learner, distribution, predictions, measures, trained, folder.metrics)
+    if config.evaluation.steps:
+        test = lambda twin: evaluate(twin, distribution, config.evaluation.tasks)  # noqa: E731
+        result["after_steps"] = inner_steps.after_steps(learner, config.evaluation.steps, test)
+    write_json(folder.evaluation, result)
+    if distribution.rules is None and (distribution.input_shape, distribution.outputs) == ((1,), 1):
+        shown = np.flatnonzero(np.isfinite(measures["mse"].each[: distribution.batch]))[:_SHOWN]
+        draw(folder.figure, distribution.sample(0), predictions, shown, config.learner.name)
+    show(result)
+    return result
+
+
+def draw(path, tasks, predictions, shown, learner):
+    """Draws the tasks of those numbers, which have not diverged."""
+    if not len(shown):
+        return
+    order = np.argsort(tasks.query_x.numpy()[shown, :, 0], axis=1)
+    draws = predictions.draws[shown]
+    noise_std = predictions.noise_std[shown] if np.ndim(predictions.noise_std) else predictions.noise_std
+    curves = (tasks.query_x.numpy()[shown], predictions.query_y[shown], predictions.mean[shown], *metrics.mixture_band(draws, noise_std))
+    x, y, mean, low, high = (np.take_along_axis(curve[..., 0], order, 1) for curve in curves)
+    draws = np.take_along_axis(draws[..., 0], order[:, None], 2)
+    support = (tasks.support_x.numpy()[shown, :, 0], tasks.support_y.numpy()[shown, :, 0])
+    colour, sigma = style.colour(titles.method(learner)), float(np.mean(noise_std))
+    with replacing(path) as part:
+        predictions_figure.draw(part, support, (x, y), draws, mean, (low, high), sigma, shown, colour)
+
+
+def show(result):
+    print(f"{result['name']}: {result['tasks']} test tasks, protocol: {result['protocol']}")
+    table = Table()
+    table.add_column("measure")
+    table.add_column("value ± 95 % CI", justify="right")
+    table.add_column("paper", justify="right")
+    for name, row in result["measures"].items():
+        unit = f" {row['unit']}" if row["unit"] else ""
+        paper = f"{row['paper']:.2f} ({row['paper_source']})" if "paper" in row else "–"
+        table.add_row(MEASURES[name].label, inner_steps.shown(row) + unit, paper)
+    Console().print(table)
+    if "diverged" in result:
+        print("{tasks} of {of} test tasks diverged: {rule}.".format(of=result["tasks"], **result["diverged"]))
+    if "after_steps" in result:
+        inner_steps.show(result["after_steps"])
+    for note in result.get("data_notes", ()):
+        print(note)
+    if result.get("classes", {}).get("also_trained_on"):
+        print("{also_trained_on} of the {test} test classes were trained on.".format(**result["classes"]))
+    if "running_mean" in result:
+        print(
+            "mean since iteration 0 (what the published code prints): training {training:.1f} %, test {test:.1f} %".format(
+                **result["running_mean"]
+            )
+        )

@@ -1,0 +1,271 @@
+"""A run's configuration: which sections and keys there are, and what is allowed in them."""
+
+import functools
+import sys
+from pathlib import Path
+from typing import Annotated, Literal
+
+import pydantic
+import yaml
+from pydantic import Field
+
+from stochlwta_tf.config import yaml_file
+from stochlwta_tf.config.schema import Section, options_of, section, unknown, validate
+from stochlwta_tf.errors import ConfigurationError
+
+# The parameters of what a section names that are the program's to fill in.
+_GIVEN = {
+    "task": ("split", "batch", "seed", "banks", "classes"),
+    "network": ("input_shape", "outputs"),
+    "learner": ("network", "likelihood"),
+}
+
+Count = Annotated[int, Field(ge=1)]
+Positive = Annotated[float, Field(gt=0)]
+
+
+class Optimizer(Section):
+    """The outer step: a Keras optimizer on the meta-gradient.
+
+    Attributes:
+        name: `sgd` (Reptile, StochLWTA-ML: the meta-gradient is mean(psi − psi')) or `adam` (MAML and the others).
+        learning_rate: The outer step size, at the start.
+        schedule: `constant`, or `linear` from `learning_rate` to `final` over `training.iterations`.
+        final: The step size that a linear schedule ends at.
+        clip_norm: Largest norm of each variable's meta-gradient; null for none.
+        clip_value: Largest absolute entry of the meta-gradient; null for none.
+    """
+
+    name: Literal["sgd", "adam"]
+    learning_rate: Positive
+    schedule: Literal["constant", "linear"] = "constant"
+    final: Annotated[float, Field(ge=0)] = 0.0
+    clip_norm: Positive | None = None
+    clip_value: Positive | None = None
+
+
+class Training(Section):
+    """How long, and how often something is recorded.
+
+    Attributes:
+        iterations: Meta-iterations (outer steps); a multiple of `log_every`.
+        batch: Tasks in a meta-iteration.
+        log_every: Meta-iterations between two rows of `metrics.csv`, each followed by a checkpoint; a multiple of `steps_per_execution`.
+        validate_every: Meta-iterations between two validations; a multiple of `log_every`, or 0 for none.
+        validation_tasks: Tasks in a validation, always the same ones; a multiple of `evaluation.batch`.
+        keep: Checkpoints kept.
+        steps_per_execution: Meta-iterations in one call of the compiled graph; more is faster where an iteration takes milliseconds.
+    """
+
+    iterations: Count
+    batch: Count
+    log_every: Count = 100
+    validate_every: Annotated[int, Field(ge=0)] = 0
+    validation_tasks: Count = 100
+    keep: Count = 2
+    steps_per_execution: Count = 1
+
+
+class Evaluation(Section):
+    """The test after training.  Options of the learner may stand here too, such as `inner_steps` or `draws`, and then hold for the test.
+
+    Attributes:
+        tasks: Test tasks.
+        batch: Tasks adapted at once, in validation too.
+        seed: Of the test and validation tasks: the same seed is the same tasks, whatever is trained.
+        after_training: Whether `train.py` goes on to evaluate.
+        steps: Numbers of inner steps after which to test too, beside the learner's own.
+    """
+
+    tasks: Annotated[int, Field(ge=2)] = 600
+    batch: Count = 50
+    seed: Annotated[int, Field(ge=0)] = 0
+    after_training: bool = True
+    steps: tuple[Annotated[int, Field(ge=0)], ...] = ()
+
+    def overrides(self):
+        """The learner's options that are set here."""
+        return {key: getattr(self, key) for key in type(self).model_fields if key in self.model_fields_set - Evaluation.model_fields.keys()}
+
+
+class ActiveLearning(Section):
+    """What `evaluate.py --active` does.
+
+    Attributes:
+        strategy: `variance` (regression) or `entropy` (classification) of the draws, beside `random`, which is always run; `random`
+            alone; or `auto`: the first where the learner's draws differ.
+        start: Examples that are labelled at first, of each class in classification; null for 5 points, or the task's shot.
+        queries: How many examples are asked about, one at a time.
+        pool: Examples that may be asked about; in classification a multiple of the classes.
+    """
+
+    strategy: Literal["auto", "variance", "entropy", "random"] = "auto"
+    start: Count | None = None
+    queries: Count = 5
+    pool: Count = 100
+
+
+class Runtime(Section):
+    """What TensorFlow runs on; takes effect only before TensorFlow has started.
+
+    Attributes:
+        device: `cpu`, `gpu`, or `auto` for a GPU where there is one.
+        intra_op_threads: Threads inside an operation; null for TensorFlow's choice.
+        inter_op_threads: Operations at a time; null for TensorFlow's choice.
+    """
+
+    device: Literal["auto", "cpu", "gpu"] = "auto"
+    intra_op_threads: Count | None = None
+    inter_op_threads: Count | None = None
+
+
+class Configuration(Section):
+    """A whole configuration; `task`, `network` and `learner` have the fields of what they name.
+
+    Attributes:
+        name: Of the run, and of its folder.
+        seed: Of the initial weights and of the training tasks with all their noise.
+    """
+
+    name: Annotated[str, Field(pattern=r"^\w[\w.-]*$")]
+    seed: Annotated[int, Field(ge=0, lt=2**32)] = 0
+    task: Section
+    network: Section
+    learner: Section
+    optimizer: Optimizer
+    training: Training
+    evaluation: Evaluation = Evaluation()
+    active_learning: ActiveLearning = ActiveLearning()
+    runtime: Runtime = Runtime()
+
+    @property
+    def protocol(self):
+        """The protocol's name; tasks that have no classes know `standard` alone."""
+        return getattr(self.task, "protocol", "standard")
+
+    @pydantic.model_validator(mode="after")
+    def _check(self):
+        def multiple(key, value, of, of_value):
+            if value % of_value:
+                raise ValueError(f"{key} must be a multiple of {of}={of_value}. Received: {key}={value}.")
+
+        training = self.training
+        multiple("training.log_every", training.log_every, "training.steps_per_execution", training.steps_per_execution)
+        multiple("training.iterations", training.iterations, "training.log_every", training.log_every)
+        multiple("training.validate_every", training.validate_every, "training.log_every", training.log_every)
+        if self.protocol == "original_code" and 50 % training.steps_per_execution:
+            raise ValueError(
+                "training.steps_per_execution must divide the 50 iterations between two evaluations of protocol original_code. "
+                f"Received: training.steps_per_execution={training.steps_per_execution}."
+            )
+        if training.validate_every:
+            multiple("training.validation_tasks", training.validation_tasks, "evaluation.batch", self.evaluation.batch)
+        for learned, key in (("learn_inner_rates", "inner_lr"), ("learn_noise_std", "noise_std")):
+            if getattr(self.learner, learned, False) and key in self.evaluation.overrides():
+                raise ValueError(f"evaluation.{key} must not be given beside learner.{learned}=true: the learned one is tested.")
+        if self.optimizer.clip_norm is not None and self.optimizer.clip_value is not None:
+            raise ValueError(
+                f"optimizer.clip_norm must be null beside clip_value. Received: optimizer.clip_norm={self.optimizer.clip_norm}."
+            )
+        return self
+
+    def resolved(self):
+        """Every key with its value, as plain lists, numbers and strings; reading it back gives the same configuration."""
+        values = self.model_dump(mode="json", serialize_as_any=True)
+        overrides = self.evaluation.overrides()
+        values["evaluation"] = {k: v for k, v in values["evaluation"].items() if k in Evaluation.model_fields or k in overrides}
+        return values
+
+    def to_yaml(self):
+        return yaml.safe_dump(self.resolved(), sort_keys=False, allow_unicode=True)
+
+
+def load(path, assignments=()):
+    """Reads and checks a configuration file.
+
+    Args:
+        path: A YAML file.
+        assignments: `key.sub=value` strings that override the file.
+
+    Returns:
+        A `Configuration`, immutable.
+
+    Raises:
+        ConfigurationError: The first thing that is wrong, in one line that names the file and the key.
+
+    Example:
+
+        config = load("configs/sinusoid_default.yaml", ["training.iterations=1000"])
+        config.training.iterations  # 1000
+    """
+    return from_dict(yaml_file.override(yaml_file.read(path), assignments), where=path)
+
+
+def from_dict(values, where="configuration"):
+    """The `Configuration` of a dictionary; `where` begins the error messages."""
+    from stochlwta_tf.learners import (
+        LEARNERS,
+        RENAMED_OPTIONS,
+    )  # here, so that a file that is not there or not YAML is found without TensorFlow
+    from stochlwta_tf.networks import NETWORKS
+    from stochlwta_tf.tasks import TASKS
+
+    registries = {"task": TASKS, "network": NETWORKS, "learner": LEARNERS}
+    values = _renamed(values, RENAMED_OPTIONS)
+    chosen = {kind: registry[_registered(values, kind, registry, where)] for kind, registry in registries.items()}
+    return validate(_model(*((values[kind]["name"], callable_) for kind, callable_ in chosen.items())), values, where)
+
+
+def _renamed(values, names):
+    """The values with the learner's options under the names that they have now."""
+    if not isinstance(values.get("learner"), dict):
+        return values
+    for old in values["learner"].keys() & names.keys():
+        _say_renamed(f"learner.{old}", f"learner.{names[old]}")
+    return {**values, "learner": {names.get(key, key): value for key, value in values["learner"].items()}}
+
+
+@functools.cache  # once in a process, however many files have it
+def _say_renamed(old, new):
+    print(f"{old} is called {new} now; read as that.", file=sys.stderr)
+
+
+@functools.cache
+def _model(task, network, learner):
+    """The `Configuration` class for three pairs of a name and what it names; a suite loads hundreds of configurations."""
+    learner_options = options_of(learner[1], _GIVEN["learner"])
+    of_test = {key: (hint, None) for key, (hint, _) in learner_options.items() if key not in learner[1].training_options}
+    evaluation = pydantic.create_model("Evaluation", __base__=Evaluation, **of_test)
+    sections = {kind: section(kind, *pair, _GIVEN[kind]) for kind, pair in zip(_GIVEN, (task, network, learner), strict=True)}
+    fields = {kind: (model, ...) for kind, model in sections.items()} | {"evaluation": (evaluation, evaluation())}
+    return pydantic.create_model("Configuration", __base__=Configuration, **fields)
+
+
+def _registered(values, kind, registry, where):
+    chosen = values.get(kind)
+    if chosen is None:
+        raise ConfigurationError(f"{where}: {kind} is missing. Allowed: {kind}.name={', '.join(registry)}.")
+    if not isinstance(chosen, dict) or "name" not in chosen:
+        raise ConfigurationError(f"{where}: {kind} must be a section with a name: {', '.join(registry)}. Received: {kind}={chosen!r}.")
+    name = chosen["name"]
+    if not isinstance(name, str) or name not in registry:
+        raise ConfigurationError(f"{where}: {unknown('value', f'{kind}.name={name!r}', name, registry)}")
+    return name
+
+
+def difference(old, new):
+    """The first key whose value differs between two resolved configurations, as (dotted key, old value, new value), or None."""
+    for key in {**old, **new}:
+        a, b = old.get(key), new.get(key)
+        if a == b and key in old and key in new:
+            continue
+        if isinstance(a, dict) and isinstance(b, dict):
+            inner, *pair = difference(a, b)
+            return f"{key}.{inner}", *pair
+        return key, a, b
+    return None
+
+
+def default_folder(config):
+    """Where a run goes unless told otherwise: `runs/<name>-seed<seed>`."""
+    return Path("runs") / f"{config.name}-seed{config.seed}"

@@ -1,0 +1,231 @@
+"""Suites: YAML files that lay out a table or figure and say which run fills each of its cells."""
+
+import json
+from pathlib import Path
+from typing import Annotated, NamedTuple
+
+import pydantic
+from pydantic import Field
+
+import stochlwta_tf
+from stochlwta_tf.config import configuration, yaml_file
+from stochlwta_tf.config.schema import Section, unknown, validate
+from stochlwta_tf.errors import ConfigurationError
+
+Value = str | bool | int | float | None | list[str | int | float]
+Keys = tuple[str, ...]
+_CHECKOUT = Path(stochlwta_tf.__file__).parent.parent  # where the configurations are when they are not in the working directory
+
+
+class Column(Section):
+    """A column of a table.
+
+    Attributes:
+        label: Its name, in the paper's numbers too.
+        task: Fills `{task}` in a row's `config` and `name`; the label by default.
+        measure: What its cells hold, such as `mse`, or `mse@10` for 10 inner steps; the suite's by default.
+        paper: Where its numbers are in `report/paper.yaml`, as keys; a row's own come last. The suite's by default.
+        reported: Its name among the paper's columns; the label by default.
+        reported_rows: Rows, by label with or without variant, whose numbers the paper's of this column are to be compared with; all by
+            default.
+        set: Keys of the configuration that are set otherwise in its cells.
+        run: Whether its cells ask for runs; not those that are filled by a timing.
+    """
+
+    label: str
+    task: str | None = None
+    measure: str | None = None
+    paper: Keys | None = None
+    reported: str | None = None
+    reported_rows: tuple[str, ...] | None = None
+    set: dict[str, Value] = {}
+    run: bool = True
+
+
+class Row(Section):
+    """A row of a table, or a point of a figure's curve.
+
+    Attributes:
+        label: The method or setting.
+        variant: What tells it from another row of the same label.
+        config: Name of a configuration, with `{task}` for the column's task.
+        name: Name of the runs; the configuration's own by default.
+        set: Keys of the configuration that are set otherwise.
+        test: Options of the learner that are set otherwise in the test alone, on the model of the same training.
+        x: Place on a figure's horizontal axis.
+        columns: Labels of the columns that the row has a cell in; all by default.
+        paper: Keys of its numbers in the paper's section; the label by default, `[]` for none.
+    """
+
+    label: str
+    variant: str | None = None
+    config: str
+    name: str | None = None
+    set: dict[str, Value] = {}
+    test: dict[str, Value] = {}
+    x: float | None = None
+    columns: tuple[str, ...] | None = None
+    paper: Keys | None = None
+
+    @property
+    def full_label(self):
+        return f"{self.label} ({self.variant})" if self.variant else self.label
+
+
+class Suite(Section):
+    """A suite file.
+
+    Attributes:
+        file: Its file's name, without `.yaml`; not a key of the file.
+        title: Of the table or figure.
+        paper: Keys of its numbers in `report/paper.yaml`.
+        measure: What the cells hold, where a column does not say.
+        literature: Keys of rows of the paper that were not run by its authors.
+        seeds: Of the runs.
+        active: Keys of the configuration that are set otherwise in the test of active learning, which then fills the cells.
+        columns, rows: The cells.
+        note: What a reader must know.
+    """
+
+    file: str
+    title: str
+    paper: Keys = ()
+    measure: str = "accuracy"
+    literature: Keys = ()
+    seeds: Annotated[tuple[Annotated[int, Field(ge=0)], ...], Field(min_length=1)] = (0,)
+    active: dict[str, Value] = {}
+    columns: Annotated[tuple[Column, ...], Field(min_length=1)]
+    rows: Annotated[tuple[Row, ...], Field(min_length=1)]
+    note: str = ""
+
+    @pydantic.model_validator(mode="after")
+    def _check(self):
+        labels, filled = [column.label for column in self.columns], set()
+        rows = [name for row in self.rows for name in dict.fromkeys((row.label, row.full_label))]
+        for column in self.columns:
+            for label in column.reported_rows or ():
+                if label not in rows:
+                    raise ValueError(f"column {column.label}: {unknown('row', label, label, rows)}")
+        for row in self.rows:
+            for label in row.columns or ():
+                if label not in labels:
+                    raise ValueError(f"row {row.label}: {unknown('column', label, label, labels)}")
+            for key, template in (("config", row.config), ("name", row.name or "")):
+                try:
+                    template.format(task="")
+                except (KeyError, IndexError, ValueError, AttributeError) as error:
+                    raise ValueError(f"row {row.label}: {key} may have {{task}}, and no other braces. Received: {template}.") from error
+            for label in row.columns or labels:
+                if (row.full_label, label) in filled:
+                    raise ValueError(f"two rows have the label {row.full_label} and the column {label}; tell them apart by their variant.")
+                filled.add((row.full_label, label))
+        return self
+
+    def part(self, columns=None, seeds=None):
+        """The suite with only some of its columns, by label, or with other seeds.
+
+        Raises:
+            ConfigurationError: It has no such column.
+        """
+        labels = [column.label for column in self.columns]
+        for label in columns or ():
+            if label not in labels:
+                raise ConfigurationError(f"{self.file}: {unknown('column', label, label, labels)}")
+        kept = tuple(column for column in self.columns if columns is None or column.label in columns)
+        return self.model_copy(update={"columns": kept, "seeds": tuple(seeds or self.seeds)})
+
+    def cells(self):
+        """Every `Cell`, row by row."""
+        return [
+            Cell(self, row, column) for row in self.rows for column in self.columns if row.columns is None or column.label in row.columns
+        ]
+
+
+class Cell(NamedTuple):
+    """Where a row and a column of a suite meet."""
+
+    suite: Suite
+    row: Row
+    column: Column
+
+    @property
+    def measure(self):
+        return self.column.measure or self.suite.measure
+
+    @property
+    def config(self):
+        """The configuration's file, as it is given on the command line."""
+        return f"configs/{self.row.config.format(task=self.task)}.yaml"
+
+    @property
+    def task(self):
+        return self.column.task or self.column.label
+
+    @property
+    def assignments(self):
+        """The `key=value` settings over the file."""
+        name = [f"name={self.row.name.format(task=self.task)}"] if self.row.name else []
+        return [*name, *_assignments({**self.row.set, **self.column.set})]
+
+    @property
+    def test_assignments(self):
+        """The settings of a further test of the trained model that fills the cell; none where the run's own test does."""
+        return [*self.further_test, *_assignments(self.suite.active)]
+
+    @property
+    def further_test(self):
+        """Those of a row's `test`."""
+        return _assignments({f"evaluation.{key}": value for key, value in self.row.test.items()})
+
+    @property
+    def exists(self):
+        return find(self.config).exists()
+
+    def load(self, more=()):
+        """The run's `Configuration`, without what its test sets otherwise.
+
+        Raises:
+            ConfigurationError: It is not valid, or the test's options are not the learner's.
+        """
+        config = configuration.load(find(self.config), [*self.assignments, *more])
+        options = list(config.learner.options())
+        for key in self.row.test:
+            if key not in options:
+                raise ConfigurationError(f"{self.suite.file}: row {self.row.full_label}: test: {unknown('option', key, key, options)}")
+        return config
+
+
+def _assignments(values):
+    return [f"{key}={value if isinstance(value, str) else json.dumps(value, separators=(',', ':'))}" for key, value in values.items()]
+
+
+def find(path):
+    """A path under the working directory or, where it is not there, under this package's checkout."""
+    path = Path(path)
+    return path if path.exists() or not (_CHECKOUT / path).exists() else _CHECKOUT / path
+
+
+def load(name):
+    """Reads and checks a suite.
+
+    Args:
+        name: A file, or the name of one in `configs/suites`.
+
+    Raises:
+        ConfigurationError: There is no such suite, or the first thing that is wrong with it.
+
+    Example:
+
+        load("table5").cells()
+    """
+    path = Path(name)
+    if path.suffix != ".yaml":
+        folder = find("configs/suites")
+        names = sorted(p.stem for p in folder.glob("*.yaml"))
+        if name not in names:
+            raise ConfigurationError(unknown("suite", name, name, names))
+        path = folder / f"{name}.yaml"
+    values = {**yaml_file.read(path), "file": path.stem}
+    if isinstance(values.get("columns"), list):
+        values["columns"] = [{"label": column} if isinstance(column, str) else column for column in values["columns"]]
+    return validate(Suite, values, path)

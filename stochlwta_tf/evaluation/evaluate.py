@@ -1,0 +1,27 @@
+"""The test of a learner on new tasks, with neither configuration nor run folder."""
+
+from stochlwta_tf.evaluation.measured import measured
+from stochlwta_tf.evaluation.predictions import predict
+
+
+def evaluate(learner, tasks, n=600):
+    """Adapts a learner to the first `n` tasks of a distribution and measures its predictions of their queries.
+
+    Args:
+        learner: A `MetaLearner`.
+        tasks: A `TaskDistribution`, usually of the test split.
+        n: How many tasks.
+
+    Returns:
+        `{name: Measured}`: accuracy, NLL, Brier score and calibration error, or MSE, NLL and coverage; each with the half width of its
+        95 % confidence interval over tasks.
+
+    Raises:
+        NonFiniteError: Half of the tasks or more diverged.
+
+    Example:
+
+    >>> accuracy = evaluate(learner, Omniglot("test", batch=50, seed=0, way=5, shot=1))["accuracy"]
+    >>> f"{accuracy.value:.1f} ± {accuracy.ci95:.1f} {accuracy.unit}"
+    """
+    return measured(predict(learner, tasks, n), tasks.rules)

@@ -1,0 +1,101 @@
+"""What a test's file holds: the measures beside the paper's numbers, and what they are of."""
+
+import numpy as np
+
+from stochlwta_tf import paper
+from stochlwta_tf.evaluation.measured import RULE, per_task
+from stochlwta_tf.layers import BatchNormalization
+from stochlwta_tf.networks import parameters_of
+from stochlwta_tf.tasks.protocols import shared
+from stochlwta_tf.training import build, running_mean
+from stochlwta_tf.training.run_folder import command, device_name
+
+
+def result_of(config, learner, distribution, predictions, measures, trained, metrics_file):
+    """The result of a test, as plain values.
+
+    Args:
+        config: The test's `Configuration`.
+        learner: The tested `MetaLearner`.
+        distribution: The test tasks.
+        predictions: `Predictions` of them.
+        measures: Their `{name: Measured}`.
+        trained: Names of the classes that the run was trained on.
+        metrics_file: The run's `metrics.csv`.
+    """
+    main = next(iter(measures))
+    resolved, diverged = config.resolved(), measures[main].diverged
+    return {
+        "name": config.name,
+        "measures": beside_the_paper(measures, resolved),
+        **({"diverged": {"tasks": diverged, "rule": RULE}} if diverged else {}),
+        "tasks": len(predictions.query_y),
+        **described(config, learner),
+        "evaluation": resolved["evaluation"],
+        "parameters": parameters_of(learner),
+        "adapt_and_predict": time_of(predictions, config.evaluation.batch),
+        "per_task": {main: per_task(measures[main])},
+        **(of_numbers(predictions, measures) if distribution.rules is None else of_classes(distribution, trained, metrics_file)),
+    }
+
+
+def beside_the_paper(measures, resolved):
+    """The rows of measures with the paper's numbers for a resolved configuration."""
+    rows = {name: measure.row() for name, measure in measures.items()}
+    for name, row in rows.items():
+        if reported := paper.reported(name, resolved):
+            row |= {"paper": reported.value, "paper_source": reported.where}
+            if not row.get("diverged"):  # a median is not to be compared with the paper's mean
+                row["difference"] = row["value"] - reported.value
+    return rows
+
+
+def described(config, learner):
+    """Under what protocol, how trained and how tested, as the entries of a result's file.
+
+    Args:
+        config: The run's `Configuration`.
+        learner: The tested `MetaLearner`.
+    """
+    resolved = config.resolved()
+    options = {key: value for key, value in learner.get_config().items() if key in resolved["learner"] and key != "name"}
+    normalized = any(isinstance(layer, BatchNormalization) for layer in learner.network.layers)
+    return {
+        "protocol": config.protocol,
+        "batch_statistics": learner.batch_statistics if normalized else None,
+        "iterations": config.training.iterations,
+        "seed": config.seed,
+        "task": resolved["task"],
+        "learner": {"name": config.learner.name, **options},
+        "inner_steps": learner.steps_at_test,
+        "draws": learner.draws,
+        "device": device_name(),
+        "command": command(),
+    }
+
+
+def time_of(predictions, batch):
+    """How long adapting and predicting took; the first batch, which compiles, apart."""
+    seconds = predictions.seconds[1:] if len(predictions.seconds) > 1 else predictions.seconds
+    return {
+        "batch": batch,
+        "batches": len(seconds),
+        "milliseconds_per_task": 1000 * float(np.median(seconds)) / batch,
+        "first_batch_seconds": float(predictions.seconds[0]),
+    }
+
+
+def of_numbers(predictions, measures):
+    """What the result of a regression has beside."""
+    return {"noise_std": float(measures["noise_std"].value if "noise_std" in measures else predictions.noise_std)}
+
+
+def of_classes(distribution, trained, metrics_file):
+    """What the result of a classification has beside."""
+    names = build.class_names(distribution)
+    found = {"classes": {"test": len(names), "also_trained_on": len(shared(trained, names))}}
+    if distribution.notes:
+        found["data_notes"] = list(distribution.notes)
+    if distribution.rules.running_mean and (last := running_mean.last(metrics_file)):
+        found["running_mean"] = last
+    return found

@@ -1,1 +1,0 @@
-"""From a YAML file to a trained, evaluated, saved run: configuration, run folder, training, evaluation, metrics."""

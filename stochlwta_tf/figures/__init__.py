@@ -1,0 +1,1 @@
+"""Pictures of plain values; nothing here knows a run."""

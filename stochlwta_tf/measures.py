@@ -1,0 +1,56 @@
+"""The measures that results have: the name, label, unit and digits of each, and where its number comes from."""
+
+from typing import NamedTuple
+
+
+class Measure(NamedTuple):
+    """A measure.
+
+    Attributes:
+        label: In words, for printing and axes.
+        unit: `"%"`, `"nats"`, `"ms"` or `""`.
+        digits: Behind the decimal point, in tables.
+        source: `"test"`, `"timing"`, `"parameters"` or `"training"`: which part of a result has it.
+        key: Its name there.
+    """
+
+    label: str
+    unit: str = ""
+    digits: int = 2
+    source: str = "test"
+    key: str | None = None
+
+    @property
+    def axis(self):
+        """The label with the unit, for an axis or a column."""
+        return f"{self.label}, {self.unit}" if self.unit else self.label
+
+
+#: By name, in the order in which they are shown.
+MEASURES = {
+    "accuracy": Measure("accuracy", "%"),
+    "mse": Measure("MSE", digits=3),
+    "nll": Measure("NLL", "nats", digits=3),
+    "brier": Measure("Brier score", digits=3),
+    "ece": Measure("calibration error", "%"),
+    "coverage90": Measure("in the 90 % band, noise-free targets", "%"),
+    "noise_std": Measure("learned noise σ"),
+    "train_ms": Measure("time of a meta-iteration", "ms", source="timing", key="train"),
+    "predict_ms": Measure("time of adapting and predicting", "ms", source="timing", key="predict"),
+    "parameters_trainable": Measure("trainable parameters", digits=0, source="parameters", key="trainable"),
+    "parameters_stored": Measure("stored parameters", digits=0, source="parameters", key="stored"),
+    "iterations": Measure("iterations", digits=0, source="training", key="iterations"),
+}
+
+
+def measure_of(name):
+    """The `Measure` of a name, which may end in the number of inner steps of the test: `"mse@10"`.
+
+    Raises:
+        KeyError: There is no such measure.
+
+    Example:
+
+        measure_of("mse@10").label  # "MSE"
+    """
+    return MEASURES[name.partition("@")[0]]

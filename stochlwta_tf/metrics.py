@@ -1,0 +1,149 @@
+"""Measures of predictions; NumPy only.
+
+A task's measure is a mean over its queries; a result is the mean over test tasks with a 95 % interval over tasks (`intervals.py`).
+"""
+
+import math
+
+import numpy as np
+
+from stochlwta_tf.intervals import t95
+
+_SMALLEST = float(np.finfo("float32").tiny)  # probabilities come in float32; below lies zero, whose log is infinite
+BINS = 15  # of the expected calibration error
+
+
+def accuracy(probabilities, labels):
+    """Part of the queries whose largest probability is their label's, for each task.
+
+    Args:
+        probabilities: `[tasks, queries, classes]`.
+        labels: Integers `[tasks, queries]`.
+    """
+    return np.mean(np.argmax(probabilities, -1) == labels, -1)
+
+
+def accuracy_across_queries(probabilities):
+    """Part of the classes whose most probable query is their own, for each task: how the paper's published code scores.
+
+    Each class is asked for its best query (argmax over axis 0 of `[queries, classes]`), instead of each query for its class.  So a query
+    competes with the others, and a network that knows there is one of each does better than chance even where its classes are wrong.
+
+    Args:
+        probabilities: `[tasks, N, N]`; query i is of class i.
+    """
+    return np.mean(np.argmax(probabilities, -2) == np.arange(probabilities.shape[-1]), -1)
+
+
+def accuracy_under(rules, probabilities, labels):
+    """`accuracy`, or `accuracy_across_queries` where a protocol's `Rules` say so."""
+    return accuracy_across_queries(probabilities) if rules.across_queries else accuracy(probabilities, labels)
+
+
+def categorical_nll(probabilities, labels):
+    """−log p(label), mean over queries, for each task; arguments as `accuracy`."""
+    p = np.take_along_axis(np.asarray(probabilities, "float64"), labels[..., None], -1)[..., 0]
+    return -np.mean(np.log(np.maximum(p, _SMALLEST)), -1)
+
+
+def brier(probabilities, labels):
+    """Squared distance of the probabilities from the label's one-hot vector: summed over classes, mean over queries, for each task."""
+    one_hot = np.eye(probabilities.shape[-1])[labels]
+    return np.mean(np.sum(np.square(probabilities - one_hot), -1), -1)
+
+
+def bin_of(top):
+    """Number of the bin of each top probability: (0, 1/15] is 0, (1/15, 2/15] is 1, …"""
+    return np.clip(np.ceil(top * BINS).astype(int) - 1, 0, BINS - 1)
+
+
+def calibration_error(probabilities, labels):
+    """Expected calibration error over all queries of all tasks, with half the width of its 95 % interval.
+
+    With 15 equal-width bins b of the top probability, ECE = sum_b |sum of (correct − top probability) in b| / number of queries.  A task
+    alone has too few queries for the bins, so the error is of all tasks together; its interval is the jackknife's over tasks.
+
+    Args:
+        probabilities, labels: As `accuracy`.
+
+    Returns:
+        ECE, half interval.
+    """
+    top, correct = probabilities.max(-1), np.argmax(probabilities, -1) == labels
+    gap = np.sum(np.where(bin_of(top)[..., None] == np.arange(BINS), (correct - top)[..., None], 0.0), 1)  # [tasks, bins]
+    tasks, queries = labels.shape
+    error = np.abs(gap.sum(0)).sum() / labels.size
+    without = np.abs(gap.sum(0) - gap).sum(-1) / (queries * (tasks - 1))
+    return float(error), float(t95(tasks - 1) * np.sqrt((tasks - 1) * np.var(without)))
+
+
+def squared_error(draws, targets):
+    """(y − mean over draws)², mean over queries, for each task.
+
+    Args:
+        draws: Predicted means `[tasks, B, queries, outputs]`.
+        targets: `[tasks, queries, outputs]`.
+    """
+    return np.mean(np.square(draws.mean(1) - targets), (-2, -1))
+
+
+def mixture_nll(draws, targets, noise_std):
+    """−log (1/B) sum_b N(y; f_b, noise_std²), mean over queries, for each task; arguments as `squared_error`.
+
+    Here and below `noise_std` is a number, or an array that broadcasts to `draws`.
+    """
+    z = (np.asarray(targets, "float64")[:, None] - draws) / noise_std
+    log_p = np.sum(-0.5 * np.square(z) - np.log(noise_std * np.sqrt(2 * np.pi)), -1)
+    largest = log_p.max(1, keepdims=True)
+    return -np.mean(largest[:, 0] + np.log(np.mean(np.exp(log_p - largest), 1)), -1)
+
+
+_erfc = np.vectorize(math.erfc, otypes=["float64"])
+
+
+def mixture_cdf(y, draws, noise_std):
+    """P(Y ≤ y) under (1/B) sum_b N(f_b, noise_std²); `draws` has its B axis before the last two, the axes of `y`."""
+    return np.mean(0.5 * _erfc((draws - y[..., None, :, :]) / (noise_std * math.sqrt(2.0))), -3)
+
+
+def coverage(draws, targets, noise_std, mass=0.9):
+    """Part of the queries inside the central band of that mass of the predictive mixture, for each task; arguments as `squared_error`.
+
+    The mixture contains the observation noise.  A calibrated predictor therefore covers `mass` of *noisy* targets; of noise-free ones, such
+    as the sinusoids' test curves, it covers more, up to all of them where the noise is most of the band.
+    """
+    return np.mean(np.abs(mixture_cdf(targets, draws, noise_std) - 0.5) <= mass / 2, (-2, -1))
+
+
+def mixture_band(draws, noise_std, mass=0.9):
+    """Lower and upper edge of that central band, by bisection; arguments as `mixture_cdf`."""
+    return tuple(_mixture_quantile(0.5 + sign * mass / 2, draws, noise_std) for sign in (-1, 1))
+
+
+def _mixture_quantile(probability, draws, noise_std):
+    reach = 10.0 * np.max(noise_std)
+    low, high = draws.min(-3) - reach, draws.max(-3) + reach
+    for _ in range(60):
+        middle = (low + high) / 2
+        below = mixture_cdf(middle, draws, noise_std) < probability
+        low, high = np.where(below, middle, low), np.where(below, high, middle)
+    return (low + high) / 2
+
+
+ABSURD = 100  # times the variance of all targets
+
+
+def diverged(draws, errors=None, targets=None):
+    """Which tasks diverged in their inner steps, `[tasks]`.
+
+    A task has diverged whose outputs, or their squares, are not finite; in regression also one whose squared error is over 100 times the
+    variance of the targets of all tasks, which is what the best constant prediction would be off by.
+
+    Args:
+        draws: The network's outputs `[tasks, ...]`.
+        errors: `squared_error` of each task, in regression.
+        targets: Of all tasks, in regression.
+    """
+    with np.errstate(over="ignore", invalid="ignore"):
+        infinite = ~np.isfinite(np.square(draws)).reshape(len(draws), -1).all(1)
+        return infinite if errors is None else infinite | ~(errors <= ABSURD * np.var(targets))

@@ -1,0 +1,69 @@
+"""The command lines that fill the cells of tables."""
+
+import shlex
+from pathlib import Path
+
+from stochlwta_tf.config import configuration, identity
+from stochlwta_tf.errors import ConfigurationError
+
+RUNS = "results/runs"  # where suites put their runs
+
+
+def run_command(cell, group, runs):
+    """The command line that fills a cell of a group by its first seed, from what its folder has already.
+
+    Args:
+        cell: A `Cell` whose configuration is in this version.
+        group: The `Group`, or None for the configuration's own.
+        runs: The folder of all runs.
+    """
+    config, seed = cell.load(), cell.suite.seeds[0]
+    own = {"task.protocol": config.protocol, "learner.batch_statistics": config.learner.batch_statistics}
+    wanted = {"task.protocol": group.trained, "learner.batch_statistics": group.statistics} if group else {}
+    other = {key: value for key, value in wanted.items() if value not in (None, own[key])}
+    more = [*([f"seed={seed}"] if seed else []), *(f"{key}={value}" for key, value in other.items())]
+    assignments = [*cell.assignments, *more]
+    results, place = Path(RUNS).parts  # suites put runs in a folder of their own in `results`
+    folder = (runs / place if runs.name == results else runs) / "-".join([config.name, f"seed{seed}", *other.values()])
+    if not _holds(folder, cell.load(more)):
+        folder = folder.with_name(f"{folder.name}-2")
+    test = ["evaluate.py", "--run", str(folder)]
+    if (folder / "model.keras").exists():
+        steps = []
+    elif (folder / "config.yaml").exists():
+        steps = [["train.py", "--resume", "--out", str(folder)]]
+    else:
+        steps = [["train.py", "--config", cell.config, *(["--set", *assignments] if assignments else []), "--out", str(folder)]]
+    if cell.test_assignments:
+        steps.append(test_command(cell, folder))
+    elif group and group.protocol != group.trained:
+        steps.append([*test, "--protocol", group.protocol])
+    return " && ".join(shlex.join(["python", *step]) for step in steps or [test])
+
+
+def _holds(folder, config):
+    """Whether a folder is free for a run of a configuration, or has one begun."""
+    if not (folder / "config.yaml").exists():
+        return True
+    try:
+        return identity.run(configuration.load(folder / "config.yaml")) == identity.run(config)
+    except ConfigurationError:
+        return False
+
+
+def test_command(cell, folder):
+    """The arguments of Python that test a cell's trained run otherwise."""
+    active = ["--active"] if cell.suite.active else []
+    return ["evaluate.py", "--run", str(folder), *active, "--set", *cell.test_assignments, "--out", f"{folder}/{test_file(cell)}"]
+
+
+def test_file(cell):
+    """Name of the file of a cell's result in its run's folder."""
+    if cell.suite.active:
+        return f"active-{cell.suite.file}.json"
+    return f"evaluation-{'-'.join(f'{key}{value}' for key, value in cell.row.test.items())}.json" if cell.row.test else "evaluation.json"
+
+
+def timing_command(suite, runs):
+    """The command line that times all of a suite's configurations."""
+    return f"python -m stochlwta_tf.cli.timing --suite {suite.file} --out {shlex.quote(str(runs / f'timing-{suite.file}.json'))}"

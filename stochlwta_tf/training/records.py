@@ -1,0 +1,190 @@
+"""What a run records while it trains: rows of numbers, and checkpoints to resume from.
+
+A run must give the same weights however often it was stopped.  So there is one truth, the number of iterations of the restored optimizer:
+the epoch, the next task and the rows that count all follow from it.  A row is written before its checkpoint: rows beyond the restored
+iteration are trained again, hence cut off.
+"""
+
+import csv
+import re
+import sys
+import time
+
+import keras
+import tensorflow as tf
+
+from stochlwta_tf.errors import UserError
+from stochlwta_tf.training.run_folder import replacing, writing
+
+
+class MetricsLog(keras.callbacks.Callback):
+    """Writes a row for each epoch to a CSV file, and the same numbers to TensorBoard.
+
+    The columns are `iteration`, `seconds` (of training and validation, over all starts of the run), `learning_rate`, and what the learner
+    logs, in validation with `val_` before; a cell is empty where there was no value.  The TensorBoard file is made anew from the rows at
+    each start.  Keras's own callbacks do neither: CSVLogger repeats rows after a resume and drops what only validation has; TensorBoard's
+    holds its points back for minutes, and a killed run loses them.
+
+    Args:
+        folder: The run's `RunFolder`.
+        done: Iterations that the restored learner has behind it.
+        epoch: Iterations in an epoch.
+    """
+
+    def __init__(self, folder, done, epoch):
+        super().__init__()
+        self._csv, self._epoch = folder.metrics, epoch
+        self._rows = [row for row in read(self._csv) if int(row["iteration"]) <= done]
+        self._columns = list(self._rows[0]) if self._rows else []
+        self._write_all()
+        self._seconds_before = float(self._rows[-1]["seconds"]) if self._rows else 0.0
+        with writing(folder.tensorboard):
+            for old in folder.tensorboard.glob("events.*"):
+                old.unlink()
+            self._board = tf.summary.create_file_writer(str(folder.tensorboard))
+            for row in self._rows:
+                self._to_board(row)
+            self._board.flush()
+
+    def on_train_begin(self, logs=None):
+        self._start = time.perf_counter()
+
+    def on_epoch_end(self, epoch, logs=None):
+        row = {
+            "iteration": (epoch + 1) * self._epoch,
+            "seconds": f"{self._seconds_before + time.perf_counter() - self._start:.3f}",
+            "learning_rate": float(keras.ops.convert_to_numpy(self.model.optimizer.learning_rate)),
+            **{name: float(value) for name, value in logs.items()},
+        }
+        self._rows.append(row)
+        if new := [column for column in row if column not in self._columns]:
+            self._columns += new
+            self._write_all()
+        else:
+            with writing(self._csv), self._csv.open("a", newline="", encoding="utf-8") as file:
+                self._table(file).writerow(row)
+        with writing(self._csv.parent):
+            self._to_board(row)
+            self._board.flush()
+
+    def _write_all(self):
+        with replacing(self._csv) as part, part.open("w", newline="", encoding="utf-8") as file:
+            table = self._table(file)
+            table.writeheader()
+            table.writerows(self._rows)
+
+    def _table(self, file):
+        return csv.DictWriter(file, self._columns, restval="", lineterminator="\n")
+
+    def _to_board(self, row):
+        with self._board.as_default(step=int(row["iteration"])):
+            for name, value in row.items():
+                if name not in ("iteration", "seconds") and value != "":
+                    tf.summary.scalar(name, float(value))
+
+
+def read(path):
+    """The whole rows of a `metrics.csv` as dictionaries of strings; none where there is no file.
+
+    A row that a crash cut short or filled with zeros is left out, and what follows it.
+    """
+    if not path.exists():
+        return []
+    rows, text = [], path.read_text(encoding="utf-8", errors="replace").partition("\0")[0]
+    for row in csv.DictReader(text[: text.rfind("\n") + 1].splitlines()):
+        if None in row.values() or not (row.get("iteration") or "").isdigit():
+            break
+        rows.append(row)
+    return rows
+
+
+class Checkpoints(keras.callbacks.Callback):
+    """Saves the learner with its optimizer after each epoch.  Must be the last callback: what it saves counts as recorded.
+
+    Which checkpoints there are is what the files say.  TensorFlow's own list of them, the file `checkpoint`, is lost by a power cut or by
+    a copy of `ckpt-*` alone, and a run that believed it would begin at 0 and delete them.
+
+    Args:
+        folder: Where the checkpoints go.
+        learner: The compiled learner, its optimizer built.
+        keep: How many stay.
+    """
+
+    def __init__(self, folder, learner, keep):
+        super().__init__()
+        self._folder, self._keep = folder, keep
+        self._checkpoint = tf.train.Checkpoint(learner=learner)
+        self._listed = _listed(folder)
+        with writing(folder):
+            if not self._listed:
+                (folder / _LIST).unlink(missing_ok=True)  # it says nothing, and TensorFlow fails on an empty one
+            self._manage()
+
+    def _manage(self):
+        self._manager = tf.train.CheckpointManager(self._checkpoint, str(self._folder), max_to_keep=self._keep)
+
+    @property
+    def latest(self):
+        """Path of the last checkpoint, or None."""
+        return self._manager.latest_checkpoint
+
+    def restore(self):
+        """Restores the newest whole checkpoint, and says so where that is not the last one that was listed; nothing where there is none.
+
+        Raises:
+            UserError: There are checkpoints, and each is damaged or of other code.
+        """
+        found, damaged, reason = _saved(self._folder), [], None
+        for number, path in enumerate(found):
+            try:
+                self._checkpoint.restore(str(path)).assert_existing_objects_matched()
+            except (tf.errors.OpError, AssertionError, ValueError, LookupError, RuntimeError) as error:  # the reader's own are Python's
+                damaged.append(path)
+                reason = reason or str(error).strip().splitlines()[0][:200]
+                continue
+            if damaged or not self._listed:
+                why = f"{', '.join(p.name for p in damaged)} cannot be restored" if damaged else f"{_LIST} is missing or damaged"
+                print(f"{self._folder}: {why}; resuming from {path.name}, the newest whole checkpoint.", file=sys.stderr)
+            if self.latest != str(path):
+                self._relist(found[number:])
+            return
+        if damaged:
+            none = f" Nor can {', '.join(p.name for p in damaged[1:])}." if len(damaged) > 1 else ""
+            raise UserError(
+                f"{damaged[0]}: this checkpoint cannot be restored, it is damaged or from another version: {reason}.{none} To train from"
+                " the start, choose another folder by --out."
+            )
+
+    def _relist(self, paths):
+        """Makes TensorFlow's list one of these checkpoints, newest first; of a list without times it would delete none."""
+        now = time.time()
+        with writing(self._folder):
+            tf.compat.v1.train.update_checkpoint_state(
+                str(self._folder),
+                paths[0].name,
+                all_model_checkpoint_paths=[path.name for path in reversed(paths)],
+                all_model_checkpoint_timestamps=[now] * len(paths),
+                last_preserved_timestamp=now - 1.0,
+            )
+            self._manage()
+
+    def on_epoch_end(self, epoch, logs=None):
+        with writing(self._folder):
+            self._manager.save(checkpoint_number=int(self.model.optimizer.iterations))
+
+
+_LIST = "checkpoint"  # TensorFlow's name for its list of checkpoints
+
+
+def _listed(folder):
+    """Whether TensorFlow's list of the checkpoints can be read."""
+    try:
+        return tf.train.get_checkpoint_state(str(folder)) is not None
+    except (ValueError, tf.errors.OpError):  # empty, or not text
+        return False
+
+
+def _saved(folder):
+    """The checkpoints of a folder, newest first; the index is what is written last."""
+    numbers = (re.fullmatch(r"ckpt-(\d+)\.index", path.name) for path in folder.glob("ckpt-*.index"))
+    return [folder / f"ckpt-{n}" for n in sorted((int(match[1]) for match in numbers if match), reverse=True)]

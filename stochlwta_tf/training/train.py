@@ -1,0 +1,87 @@
+"""Meta-training: from a configuration and a run folder to the saved model."""
+
+import tensorflow as tf
+
+from stochlwta_tf.errors import ConfigurationError, NonFiniteError
+from stochlwta_tf.learners.failure import explain_failure
+from stochlwta_tf.tasks.protocols import PROTOCOLS
+from stochlwta_tf.training import build, data_record
+from stochlwta_tf.training.progress import ProgressBar
+from stochlwta_tf.training.records import Checkpoints, MetricsLog
+from stochlwta_tf.training.run_folder import replacing
+from stochlwta_tf.training.running_mean import RunningMean
+
+
+def train(config, folder):
+    """Trains a checked configuration in a run folder, from its last checkpoint on if it has one.
+
+    Args:
+        config: A `Configuration`.
+        folder: A `RunFolder`; made where it is missing.
+
+    Returns:
+        The task distribution of each split, as a dictionary.
+
+    Raises:
+        UserError: The configuration cannot be built, the data is not what the run began with, or the folder not written.
+        NonFiniteError: A loss or meta-gradient was NaN or infinite.
+    """
+    build.runtime(config)
+    record = data_record.read(folder.data)
+    splits = {split: build.tasks(config, split, data_record.classes(record, split)) for split in ("train", "validation", "test")}
+    learner = build.learner(config, splits["train"])
+    if learner.train_score == "query" and not splits["train"].dataset().element_spec["query_x"].shape[1]:
+        raise ConfigurationError(f"the meta-loss of learner.name={config.learner.name} needs task.train_queries of 1 or more. Received: 0.")
+    if record is not None:
+        data_record.check(folder.data, record, splits)
+    elif folder.config.exists() and splits["train"].kind == "classification":
+        data_record.unknown(folder.data)
+    with folder.alone():
+        folder.begin(config, data_record.describe(splits))
+        fit(config, folder, learner, splits)
+        with replacing(folder.model) as part:
+            learner.save(part)
+    return splits
+
+
+def fit(config, folder, learner, splits):
+    """Meta-trains a compiled learner from the run's last checkpoint to the last iteration."""
+    training = config.training
+    checkpoints = Checkpoints(folder.checkpoints, learner, training.keep)
+    checkpoints.restore()
+    done = int(learner.optimizer.iterations)
+    log = MetricsLog(folder, done, training.log_every)
+    if done == training.iterations:
+        return
+    bar = ProgressBar(training.iterations, training.log_every, done)
+    callbacks = [bar, log, checkpoints]
+    if PROTOCOLS[config.protocol].running_mean:
+        test = splits["test"].variant(batch=1)
+        callbacks.insert(0, RunningMean(test.variant(bank=splits["train"].bank, split="validation"), test, folder.metrics, done))
+    validation = {}
+    if training.validate_every:
+        batches = training.validation_tasks // config.evaluation.batch
+        validation = {
+            "validation_data": splits["validation"].dataset(0, batches),
+            "validation_freq": training.validate_every // training.log_every,
+        }
+    try:
+        learner.fit(
+            splits["train"].dataset(done),
+            epochs=training.iterations // training.log_every,
+            initial_epoch=done // training.log_every,
+            steps_per_epoch=training.log_every,
+            callbacks=callbacks,
+            shuffle=False,
+            verbose=0,
+            **validation,
+        )
+    except tf.errors.InvalidArgumentError as error:
+        if "not finite" not in error.message:
+            raise
+        iteration = int(learner.optimizer.iterations)
+        term = explain_failure(learner, splits["train"].sample(iteration))
+        kept = f"The last good checkpoint is {checkpoints.latest}." if checkpoints.latest else "There is no checkpoint yet."
+        raise NonFiniteError(f"not finite at iteration {iteration} (seed {config.seed}): {term}. {kept}") from error
+    finally:
+        bar.close()
