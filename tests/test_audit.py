@@ -9,12 +9,13 @@ import tensorflow as tf
 from bars import CONFIG, IMAGES, Bars
 
 from stochlwta_tf import metrics
-from stochlwta_tf.cli import evaluate, train
+from stochlwta_tf.cli import evaluate
 from stochlwta_tf.config import configuration
 from stochlwta_tf.evaluation import audit
 from stochlwta_tf.figures import audit as audit_figure
 from stochlwta_tf.tasks import TASKS
 from stochlwta_tf.training import build, records
+from stochlwta_tf.training import train as training
 from stochlwta_tf.training.run_folder import RunFolder
 from stochlwta_tf.training.running_mean import RunningMean
 
@@ -31,7 +32,7 @@ def run(tmp_path_factory):
         patch.setitem(TASKS, "bars", Bars)
         values = {**CONFIG, "task": {**CONFIG["task"], "protocol": "original_code"}, "optimizer": {"name": "sgd", "learning_rate": 1e-30}}
         config, folder = configuration.from_dict(values), RunFolder(tmp_path_factory.mktemp("runs") / "bars")
-        train.train(config, folder)
+        training.train(config, folder)
     return folder
 
 

@@ -7,10 +7,11 @@ import numpy as np
 import pytest
 
 import stochlwta_tf  # noqa: F401  registers the learners
+import stochlwta_tf.evaluation.measured as measured
 from stochlwta_tf.cli import evaluate
+from stochlwta_tf.cli.run_test import run_test
 from stochlwta_tf.config import configuration
 from stochlwta_tf.errors import NonFiniteError
-from stochlwta_tf.evaluation import measures
 from stochlwta_tf.evaluation.predictions import Predictions, check_finite, predict
 from stochlwta_tf.tasks.protocols import PROTOCOLS
 from stochlwta_tf.training import build
@@ -101,10 +102,10 @@ def test_a_learned_noise_is_reported_and_used(tmp_path):
     config = configuration.from_dict({**REGRESSION, "learner": {"name": "reptile", "learn_noise_std": True, "inner_steps": 0}})
     folder = untrained(config, tmp_path / "run")
     distribution = build.tasks(config, "test")
-    result = evaluate.evaluate(config, folder, distribution, ())
+    result = run_test(config, folder, distribution, ())
     assert result["measures"]["noise_std"]["value"] == result["noise_std"] == pytest.approx(1.0)
     fixed = configuration.from_dict({**REGRESSION, "learner": {"name": "reptile", "inner_steps": 0}})
-    other = evaluate.evaluate(fixed, untrained(fixed, tmp_path / "fixed"), distribution, ())
+    other = run_test(fixed, untrained(fixed, tmp_path / "fixed"), distribution, ())
     for name in ("mse", "nll", "coverage90"):  # as with the same noise fixed
         assert result["measures"][name]["value"] == pytest.approx(other["measures"][name]["value"], rel=1e-5)
 
@@ -121,7 +122,7 @@ def test_a_classification_result_has_its_measures(tmp_path):
     values["network"] = {"name": "mlp", "units": [4]}
     config = configuration.from_dict(values)
     folder = untrained(config, tmp_path / "run")
-    result = evaluate.evaluate(config, folder, build.tasks(config, "test"), trained=())
+    result = run_test(config, folder, build.tasks(config, "test"), trained=())
     assert list(result["measures"]) == ["accuracy", "nll", "brier", "ece"]
     assert 0 < result["measures"]["accuracy"]["value"] < 100
     assert result["measures"]["nll"]["value"] == pytest.approx(np.log(3), abs=0.5)  # untrained: near chance
@@ -160,22 +161,22 @@ def test_a_few_diverged_tasks_are_counted_and_do_not_make_the_number(bad):
     rng = np.random.default_rng(0)
     y, draws = rng.normal(size=(40, 5, 1)), rng.normal(size=(40, 2, 5, 1))
     draws[[3, 7]] = bad
-    found = measures.regression(Predictions(y, draws, draws.mean(1), np.zeros(1), 1.0))
+    found = measured.regression(Predictions(y, draws, draws.mean(1), np.zeros(1), 1.0))
     kept = np.delete(np.arange(40), [3, 7])
     errors = np.mean((draws.mean(1) - y)[kept] ** 2, (1, 2))
     assert found["mse"].row()["diverged"] == 2
     assert found["mse"].value == pytest.approx(errors.mean())
     assert found["mse"].median == pytest.approx(np.mean(np.sort(errors)[19:21]))  # of forty, two of them at the far end
-    assert [i for i, value in enumerate(measures.per_task(found["mse"])) if value is None] == [3, 7]
+    assert [i for i, value in enumerate(measured.per_task(found["mse"])) if value is None] == [3, 7]
 
 
 def test_a_classifier_that_diverges_on_a_task_is_not_right_there():
     p = np.full((5, 6, 2), [1.0, 0.0])
     draws = p[:, None].copy()
     draws[2] = p[2] = np.nan  # argmax of NaN is class 0, which is right
-    found = measures.classification(Predictions(np.zeros((5, 6), int), draws, p, np.zeros(1)), PROTOCOLS["standard"])
+    found = measured.classification(Predictions(np.zeros((5, 6), int), draws, p, np.zeros(1)), PROTOCOLS["standard"])
     assert (found["accuracy"].value, found["accuracy"].median, found["accuracy"].diverged) == (100.0, 100.0, 1)
-    assert measures.per_task(found["accuracy"]) == [100.0, 100.0, None, 100.0, 100.0]
+    assert measured.per_task(found["accuracy"]) == [100.0, 100.0, None, 100.0, 100.0]
 
 
 def test_a_test_that_diverges_is_no_result(run, tmp_path, capsys):

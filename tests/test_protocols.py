@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 from bars import CONFIG, Bars, bank
 
+import stochlwta_tf.evaluation.measured as measured
 from stochlwta_tf import metrics
 from stochlwta_tf.cli import evaluate
 from stochlwta_tf.config import configuration
 from stochlwta_tf.errors import ConfigurationError
-from stochlwta_tf.evaluation import measures
 from stochlwta_tf.evaluation.predictions import Predictions
 from stochlwta_tf.tasks import SPLITS, TASKS, ImageTasks
 from stochlwta_tf.tasks.protocols import PROTOCOLS, ProtocolName, check_disjoint
@@ -78,7 +78,7 @@ def test_a_constant_answer_is_right_once_in_n():
     p[..., 0] = 1.0
     labels = np.tile(np.repeat(np.arange(5), 3), (7, 1))
     predictions = Predictions(labels, p[:, None], p, np.zeros(1))
-    assert measures.classification(predictions, PROTOCOLS["standard"])["accuracy"][:2] == pytest.approx((20.0, 0.0))
+    assert measured.classification(predictions, PROTOCOLS["standard"])["accuracy"][:2] == pytest.approx((20.0, 0.0))
 
 
 def test_one_command_tests_under_all_three_and_keeps_them_apart(tmp_path, capsys):

@@ -1,6 +1,7 @@
 """What a run records: rows, TensorBoard points and checkpoints, over stops and starts."""
 
 import csv
+import pathlib
 import types
 
 import keras
@@ -126,7 +127,9 @@ def cut(path):
     ],
     ids=["no list", "empty list", "garbage list", "binary list", "cut", "cut index", "no data", "cut without list", "no index", "whole"],
 )
-def test_the_newest_whole_checkpoint_is_restored_and_none_is_lost(tmp_path, capfd, damage, restored, said):
+def test_the_newest_whole_checkpoint_is_restored_and_none_is_lost(tmp_path, monkeypatch, capfd, damage, restored, said):
+    monkeypatch.chdir(tmp_path)
+    tmp_path = pathlib.Path("run") / "checkpoints"  # as users name it; TensorFlow takes relative and absolute folders differently
     weights = trained(tmp_path)
     damage(tmp_path)
     model = learner()

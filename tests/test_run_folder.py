@@ -59,7 +59,7 @@ def test_a_folder_that_cannot_be_made_is_one_line(tmp_path):
 
 def test_two_processes_do_not_train_in_one_folder(tmp_path):
     folder = RunFolder(tmp_path / "run")
-    again = f"from stochlwta_tf.experiment import train; raise SystemExit(train.main(['--resume', '--out', {str(folder.path)!r}]))"
+    again = f"from stochlwta_tf.cli import train; raise SystemExit(train.main(['--resume', '--out', {str(folder.path)!r}]))"
     folder.begin(CONFIG)
     with folder.alone():
         process = subprocess.run([sys.executable, "-c", again], capture_output=True, text=True)

@@ -14,7 +14,7 @@ import keras
 import tensorflow as tf
 
 from stochlwta_tf.errors import UserError
-from stochlwta_tf.training.run_folder import replacing, writing
+from stochlwta_tf.training.run_folder import replacing, write_text, writing
 
 
 class MetricsLog(keras.callbacks.Callback):
@@ -157,15 +157,11 @@ class Checkpoints(keras.callbacks.Callback):
 
     def _relist(self, paths):
         """Makes TensorFlow's list one of these checkpoints, newest first; of a list without times it would delete none."""
-        now = time.time()
+        lines = [f'model_checkpoint_path: "{paths[0].name}"']
+        for path in reversed(paths):
+            lines += [f'all_model_checkpoint_paths: "{path.name}"', f"all_model_checkpoint_timestamps: {time.time()}"]
+        write_text(self._folder / _LIST, "\n".join([*lines, "last_preserved_timestamp: 0.0", ""]))
         with writing(self._folder):
-            tf.compat.v1.train.update_checkpoint_state(
-                str(self._folder),
-                paths[0].name,
-                all_model_checkpoint_paths=[path.name for path in reversed(paths)],
-                all_model_checkpoint_timestamps=[now] * len(paths),
-                last_preserved_timestamp=now - 1.0,
-            )
             self._manage()
 
     def on_epoch_end(self, epoch, logs=None):
