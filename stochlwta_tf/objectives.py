@@ -20,10 +20,12 @@ class Likelihood:
     Attributes:
         kind: Its name among the options of a learner.
         score_name: Name of the score.
+        higher_is_better: Whether a larger score is the better one.
     """
 
     kind: str
     score_name: str
+    higher_is_better: bool
 
     def nll(self, y, outputs):
         """−log p(y | outputs) of each example, `[examples]`."""
@@ -63,7 +65,7 @@ class Categorical(Likelihood):
     >>> Categorical().nll(tf.constant([1]), tf.constant([[0.0, 0.0]]))  # [log 2]
     """
 
-    kind, score_name = "categorical", "accuracy"
+    kind, score_name, higher_is_better = "categorical", "accuracy", True
 
     def __init__(self, average="logits", probability_clip=None):
         if average not in ("logits", "probabilities"):
@@ -100,7 +102,7 @@ class Gaussian(Likelihood):
     >>> Gaussian(noise_std=1.0).nll(tf.zeros([1, 1]), tf.zeros([1, 1]))  # [0.5 log(2 pi)]
     """
 
-    kind, score_name = "gaussian", "mse"
+    kind, score_name, higher_is_better = "gaussian", "mse", False
 
     def __init__(self, noise_std=1.0):
         if noise_std <= 0:

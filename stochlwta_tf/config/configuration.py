@@ -54,6 +54,7 @@ class Training(Section):
         validate_every: Meta-iterations between two validations; a multiple of `log_every`, or 0 for none.
         validation_tasks: Tasks in a validation, always the same ones; a multiple of `evaluation.batch`.
         keep: Checkpoints kept.
+        keep_best: Whether the model is the one of the best validation, not the last; needs `validate_every`.
         steps_per_execution: Meta-iterations in one call of the compiled graph; more is faster where an iteration takes milliseconds.
     """
 
@@ -63,6 +64,7 @@ class Training(Section):
     validate_every: Annotated[int, Field(ge=0)] = 0
     validation_tasks: Count = 100
     keep: Count = 2
+    keep_best: bool = False
     steps_per_execution: Count = 1
 
 
@@ -158,6 +160,8 @@ class Configuration(Section):
                 "training.steps_per_execution must divide the 50 iterations between two evaluations of protocol original_code. "
                 f"Received: training.steps_per_execution={training.steps_per_execution}."
             )
+        if training.keep_best and not training.validate_every:
+            raise ValueError("training.keep_best needs training.validate_every above 0. Received: training.keep_best=true.")
         if training.validate_every:
             multiple("training.validation_tasks", training.validation_tasks, "evaluation.batch", self.evaluation.batch)
         for learned, key in (("learn_inner_rates", "inner_lr"), ("learn_noise_std", "noise_std")):

@@ -8,6 +8,8 @@ from stochlwta_tf.layers import BatchNormalization
 from stochlwta_tf.networks import parameters_of
 from stochlwta_tf.tasks.protocols import shared
 from stochlwta_tf.training import build, running_mean
+from stochlwta_tf.training.best import best_of
+from stochlwta_tf.training.records import read
 from stochlwta_tf.training.run_folder import command, device_name
 
 
@@ -34,6 +36,7 @@ def result_of(config, learner, distribution, predictions, measures, trained, met
         "evaluation": resolved["evaluation"],
         "parameters": parameters_of(learner),
         "adapt_and_predict": time_of(predictions, config.evaluation.batch),
+        "training": training_of(config, learner, metrics_file),
         "per_task": {main: per_task(measures[main])},
         **(of_numbers(predictions, measures) if distribution.rules is None else of_classes(distribution, trained, metrics_file)),
     }
@@ -83,6 +86,15 @@ def time_of(predictions, batch):
         "milliseconds_per_task": 1000 * float(np.median(seconds)) / batch,
         "first_batch_seconds": float(predictions.seconds[0]),
     }
+
+
+def training_of(config, learner, metrics_file):
+    """What the training took, and, with `training.keep_best`, which iteration's weights are tested."""
+    rows = read(metrics_file)
+    last = rows[-1] if rows else {}
+    took = {name: float(last[name]) for name in ("seconds", "core_seconds") if last.get(name)}
+    best = best_of(rows, learner.likelihood) if config.training.keep_best else None
+    return {**took, **({"best_iteration": best[0], "best_validation": best[1]} if best else {})}
 
 
 def of_numbers(predictions, measures):

@@ -20,43 +20,58 @@ from stochlwta_tf.training.run_folder import replacing, write_text, writing
 class MetricsLog(keras.callbacks.Callback):
     """Writes a row for each epoch to a CSV file, and the same numbers to TensorBoard.
 
-    The columns are `iteration`, `seconds` (of training and validation, over all starts of the run), `learning_rate`, and what the learner
-    logs, in validation with `val_` before; a cell is empty where there was no value.  The TensorBoard file is made anew from the rows at
-    each start.  Keras's own callbacks do neither: CSVLogger repeats rows after a resume and drops what only validation has; TensorBoard's
-    holds its points back for minutes, and a killed run loses them.
+    The columns are `iteration`, `seconds` (of training and validation, over all starts of the run), `core_seconds` (of all cores together,
+    in meta-iterations alone: without validation, checkpoints, and the first execution of each start, which compiles), `learning_rate`, and
+    what the learner logs, in validation with `val_` before; a cell is empty where there was no value.  The TensorBoard file is written
+    again from the rows at each start.  Keras's own callbacks do neither: CSVLogger repeats rows after a resume and drops what only
+    validation has; TensorBoard's holds its points back for minutes, and a killed run loses them.
 
     Args:
         folder: The run's `RunFolder`.
         done: Iterations that the restored learner has behind it.
         epoch: Iterations in an epoch.
+
+    Attributes:
+        rows: The rows, as dictionaries.
     """
 
     def __init__(self, folder, done, epoch):
         super().__init__()
         self._csv, self._epoch = folder.metrics, epoch
-        self._rows = [row for row in read(self._csv) if int(row["iteration"]) <= done]
-        self._columns = list(self._rows[0]) if self._rows else []
+        self.rows = [row for row in read(self._csv) if int(row["iteration"]) <= done]
+        self._columns = list(self.rows[0]) if self.rows else []
         self._write_all()
-        self._seconds_before = float(self._rows[-1]["seconds"]) if self._rows else 0.0
+        last = self.rows[-1] if self.rows else {}
+        self._seconds_before, self._core_seconds = (float(last.get(name) or 0.0) for name in ("seconds", "core_seconds"))
+        self._compiled, self._core_start = False, 0.0
         with writing(folder.tensorboard):
             for old in folder.tensorboard.glob("events.*"):
                 old.unlink()
             self._board = tf.summary.create_file_writer(str(folder.tensorboard))
-            for row in self._rows:
+            for row in self.rows:
                 self._to_board(row)
             self._board.flush()
 
     def on_train_begin(self, logs=None):
         self._start = time.perf_counter()
 
+    def on_train_batch_begin(self, batch, logs=None):
+        self._core_start = time.process_time()
+
+    def on_train_batch_end(self, batch, logs=None):
+        if self._compiled:
+            self._core_seconds += time.process_time() - self._core_start
+        self._compiled = True
+
     def on_epoch_end(self, epoch, logs=None):
         row = {
             "iteration": (epoch + 1) * self._epoch,
             "seconds": f"{self._seconds_before + time.perf_counter() - self._start:.3f}",
+            "core_seconds": f"{self._core_seconds:.3f}",
             "learning_rate": float(keras.ops.convert_to_numpy(self.model.optimizer.learning_rate)),
             **{name: float(value) for name, value in logs.items()},
         }
-        self._rows.append(row)
+        self.rows.append(row)
         if new := [column for column in row if column not in self._columns]:
             self._columns += new
             self._write_all()
@@ -71,7 +86,7 @@ class MetricsLog(keras.callbacks.Callback):
         with replacing(self._csv) as part, part.open("w", newline="", encoding="utf-8") as file:
             table = self._table(file)
             table.writeheader()
-            table.writerows(self._rows)
+            table.writerows(self.rows)
 
     def _table(self, file):
         return csv.DictWriter(file, self._columns, restval="", lineterminator="\n")
@@ -79,7 +94,7 @@ class MetricsLog(keras.callbacks.Callback):
     def _to_board(self, row):
         with self._board.as_default(step=int(row["iteration"])):
             for name, value in row.items():
-                if name not in ("iteration", "seconds") and value != "":
+                if name not in ("iteration", "seconds", "core_seconds") and value != "":
                     tf.summary.scalar(name, float(value))
 
 

@@ -26,7 +26,8 @@ class RunFolder:
         metrics: `metrics.csv`, a row for every `training.log_every` meta-iterations.
         tensorboard: Folder of the same numbers for TensorBoard.
         checkpoints: Folder of the last checkpoints, to resume from.
-        model: `model.keras`, the trained learner.
+        best: `best.weights.h5`, the weights of the best validation, with `training.keep_best`.
+        model: `model.keras`, the trained learner; with `training.keep_best` as it was at its best validation.
         evaluation: `evaluation.json`, the test's result.
         figure: `predictions.png`, for regression.
     """
@@ -39,6 +40,7 @@ class RunFolder:
         self.metrics = self.path / "metrics.csv"
         self.tensorboard = self.path / "tensorboard"
         self.checkpoints = self.path / "checkpoints"
+        self.best = self.path / "best.weights.h5"
         self.model = self.path / "model.keras"
         self.evaluation = self.path / "evaluation.json"
         self.figure = self.path / "predictions.png"

@@ -6,6 +6,7 @@ from stochlwta_tf.errors import ConfigurationError, NonFiniteError
 from stochlwta_tf.learners.failure import explain_failure
 from stochlwta_tf.tasks.protocols import PROTOCOLS
 from stochlwta_tf.training import build, data_record
+from stochlwta_tf.training.best import BestWeights
 from stochlwta_tf.training.progress import ProgressBar
 from stochlwta_tf.training.records import Checkpoints, MetricsLog
 from stochlwta_tf.training.run_folder import replacing
@@ -39,6 +40,8 @@ def train(config, folder):
     with folder.alone():
         folder.begin(config, data_record.describe(splits))
         fit(config, folder, learner, splits)
+        if config.training.keep_best and folder.best.exists():
+            learner.load_weights(folder.best)
         with replacing(folder.model) as part:
             learner.save(part)
     return splits
@@ -54,7 +57,8 @@ def fit(config, folder, learner, splits):
     if done == training.iterations:
         return
     bar = ProgressBar(training.iterations, training.log_every, done)
-    callbacks = [bar, log, checkpoints]
+    best = [BestWeights(folder.best, log.rows, learner.likelihood)] if training.keep_best else []
+    callbacks = [bar, log, *best, checkpoints]
     if PROTOCOLS[config.protocol].running_mean:
         test = splits["test"].variant(batch=1)
         callbacks.insert(0, RunningMean(test.variant(bank=splits["train"].bank, split="validation"), test, folder.metrics, done))

@@ -1,0 +1,56 @@
+"""The weights with the best validation score: `training.keep_best`."""
+
+import math
+
+import keras
+
+from stochlwta_tf.training.run_folder import replacing
+
+
+class BestWeights(keras.callbacks.Callback):
+    """Saves the learner's weights whenever a validation beats those before; of equal scores the first stays.
+
+    What was best before a resume follows from the rows of `metrics.csv`, so that a resumed run keeps what an uninterrupted one would.
+
+    Args:
+        path: The file of the weights, `*.weights.h5`.
+        rows: The rows of `metrics.csv` that the restored learner has behind it.
+        likelihood: The learner's, which says what the score is.
+    """
+
+    def __init__(self, path, rows, likelihood):
+        super().__init__()
+        self._path, self._likelihood = path, likelihood
+        found = best_of(rows, likelihood)
+        self._best = found and found[1]
+
+    def on_epoch_end(self, epoch, logs=None):
+        score = (logs or {}).get(f"val_{self._likelihood.score_name}")
+        if score is None or math.isnan(score) or not _better(score, self._best, self._likelihood):
+            return
+        self._best = float(score)
+        with replacing(self._path) as part:
+            self.model.save_weights(part)
+
+
+def best_of(rows, likelihood):
+    """Iteration and score of the best validation among rows of `metrics.csv`, or None where there is none.
+
+    Args:
+        rows: Dictionaries of strings, as `records.read` gives them.
+        likelihood: A `Likelihood`, whose score counts.
+
+    Example:
+
+        best_of([{"iteration": "10", "val_accuracy": "0.5"}], Categorical())  # (10, 0.5)
+    """
+    best = None
+    for row in rows:
+        score = float(row.get(f"val_{likelihood.score_name}") or "nan")
+        if not math.isnan(score) and _better(score, best and best[1], likelihood):
+            best = int(row["iteration"]), score
+    return best
+
+
+def _better(score, best, likelihood):
+    return best is None or (score > best if likelihood.higher_is_better else score < best)

@@ -1,0 +1,72 @@
+"""The model of the best validation: `training.keep_best`."""
+
+import json
+
+import keras
+import numpy as np
+import pytest
+import yaml
+
+from stochlwta_tf.cli import train
+from stochlwta_tf.config import configuration
+from stochlwta_tf.objectives import Categorical, Gaussian
+from stochlwta_tf.tasks import Sinusoid
+from stochlwta_tf.training.best import best_of
+from stochlwta_tf.training.records import read
+from stochlwta_tf.training.run_folder import RunFolder
+
+CONFIG = {
+    "name": "best",
+    "task": {"name": "sinusoid"},
+    "network": {"name": "mlp", "units": [8]},
+    "learner": {"name": "fomaml", "inner_steps": 1},
+    "optimizer": {"name": "adam", "learning_rate": 0.3},  # so high that the score goes up and down
+    "training": {"iterations": 60, "batch": 4, "log_every": 10, "validate_every": 10, "validation_tasks": 20, "keep_best": True, "keep": 6},
+    "evaluation": {"tasks": 20, "batch": 20},
+}
+
+
+def test_the_first_of_the_best_scores_counts_and_a_missing_one_does_not():
+    rows = [{"iteration": str(i), "val_accuracy": v, "val_mse": v} for i, v in enumerate(["", "0.5", "nan", "0.7", "0.7", "0.2"])]
+    assert best_of(rows, Categorical()) == (3, 0.7)
+    assert best_of(rows, Gaussian()) == (5, 0.2)
+    assert best_of(rows[:1], Gaussian()) is None and best_of([], Gaussian()) is None
+
+
+def test_the_tested_model_is_that_of_the_best_validation_and_a_resumed_run_keeps_the_same(tmp_path):
+    path, out = tmp_path / "config.yaml", tmp_path / "run"
+    path.write_text(yaml.safe_dump(CONFIG))
+    assert train.main(["--config", str(path), "--out", str(out)]) == 0
+    folder = RunFolder(out)
+    scores = [float(row["val_mse"]) for row in read(folder.metrics)]
+    best = int(np.argmin(scores))
+    assert best < 5, "the last validation is the best: the test shows nothing"
+    learner = keras.saving.load_model(folder.model)
+    data = Sinusoid("validation", 20, 0).dataset(0, 1)
+    assert learner.evaluate(data, verbose=0, return_dict=True)["mse"] == pytest.approx(scores[best], rel=1e-5)
+    said = json.loads(folder.evaluation.read_text())["training"]
+    assert said["best_iteration"] == 10 * (best + 1) and said["best_validation"] == scores[best]
+    weights = learner.get_weights()
+
+    folder.model.unlink(), folder.best.unlink()
+    for late in folder.checkpoints.glob("ckpt-*"):
+        if int(late.name.split("-")[1].split(".")[0]) > 10 * max(best, 1):  # a state before the best
+            late.unlink()
+    assert train.main(["--resume", "--out", str(out)]) == 0
+    for ours, expected in zip(keras.saving.load_model(folder.model).get_weights(), weights, strict=True):
+        np.testing.assert_array_equal(ours, expected)
+
+
+def test_the_seconds_of_a_core_are_those_of_meta_iterations(tmp_path):
+    path = tmp_path / "config.yaml"
+    path.write_text(yaml.safe_dump({**CONFIG, "evaluation": {"after_training": False, "batch": 20}}))
+    assert train.main(["--config", str(path), "--out", str(tmp_path / "run")]) == 0
+    rows = read(tmp_path / "run" / "metrics.csv")
+    core = [float(row["core_seconds"]) for row in rows]
+    assert core == sorted(core) and 0 < core[-1] < 60
+
+
+def test_without_validation_there_is_no_best():
+    values = {**CONFIG, "training": {**CONFIG["training"], "validate_every": 0}}
+    with pytest.raises(Exception, match=r"training.keep_best needs training.validate_every above 0. Received: training.keep_best=true\.$"):
+        configuration.from_dict(values)
