@@ -1,5 +1,7 @@
 """Configurations: the shipped ones, and what is said of wrong ones."""
 
+import hashlib
+import json
 from pathlib import Path
 
 import pytest
@@ -8,7 +10,9 @@ import yaml
 from stochlwta_tf.errors import ConfigurationError
 from stochlwta_tf.experiment import config as configuration
 
-CONFIGS = sorted((Path(__file__).parent.parent / "configs").glob("*.yaml"))
+FOLDER = Path(__file__).parent.parent / "configs"
+CONFIGS = sorted(FOLDER.glob("*.yaml"))
+HASHES = Path(__file__).parent / "data" / "resolved_configurations.json"
 SINUSOID = {
     "name": "tiny",
     "task": {"name": "sinusoid"},
@@ -30,6 +34,18 @@ def changed(**sections):
 def test_shipped_configurations_are_valid_and_named_for_their_files(path):
     config = configuration.load(path)
     assert config.name == path.stem
+
+
+def resolved_hash(path):
+    """A short SHA-256 of every key with its value, whatever their order in the files."""
+    return hashlib.sha256(json.dumps(configuration.load(path).resolved(), sort_keys=True).encode()).hexdigest()[:16]
+
+
+def test_no_shipped_configuration_means_something_else_than_before():
+    # Kept runs name these files: a change of a value is deliberate, and then `python tests/test_config.py` writes the hashes again.
+    now, before = {path.stem: resolved_hash(path) for path in CONFIGS}, json.loads(HASHES.read_text())
+    assert sorted(now) == sorted(before)
+    assert [name for name in now if now[name] != before[name]] == []
 
 
 def test_the_papers_settings_are_in_the_shipped_configuration():
@@ -128,3 +144,7 @@ def test_a_renamed_option_is_read_under_its_old_name_and_said_once(capfd):
         config = configuration.from_dict(values)
         assert config.learner.probability_clip == 1e-7 and "saturation" not in config.resolved()["learner"]
     assert capfd.readouterr().err == "learner.saturation is called learner.probability_clip now; read as that.\n"
+
+
+if __name__ == "__main__":
+    HASHES.write_text(json.dumps({path.stem: resolved_hash(path) for path in CONFIGS}, indent=1) + "\n")
