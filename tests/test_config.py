@@ -12,6 +12,7 @@ from stochlwta_tf.experiment import config as configuration
 
 FOLDER = Path(__file__).parent.parent / "configs"
 CONFIGS = sorted(FOLDER.glob("*.yaml"))
+PARTS = sorted(FOLDER.glob("parts/**/*.yaml"))
 HASHES = Path(__file__).parent / "data" / "resolved_configurations.json"
 SINUSOID = {
     "name": "tiny",
@@ -46,6 +47,20 @@ def test_no_shipped_configuration_means_something_else_than_before():
     now, before = {path.stem: resolved_hash(path) for path in CONFIGS}, json.loads(HASHES.read_text())
     assert sorted(now) == sorted(before)
     assert [name for name in now if now[name] != before[name]] == []
+
+
+@pytest.mark.parametrize("path", CONFIGS, ids=lambda p: p.stem)
+def test_a_shipped_configuration_is_a_list_of_parts_and_its_own_changes(path):
+    values = yaml.safe_load(path.read_text())
+    rooms = [Path(part).parts[:2] for part in values["extends"]]
+    assert rooms[:3] == [("parts", "task"), ("parts", "setting"), ("parts", "network")]
+    assert set(rooms[3:]) <= {("parts", "network"), ("parts", "training"), ("parts", "method")} and ("parts", "method") in rooms
+
+
+def test_parts_extend_nothing_and_each_is_used():
+    assert not [path for path in PARTS if yaml.safe_load(path.read_text()).keys() & {"extends", "name", "seed"}]
+    used = {FOLDER / part for path in CONFIGS for part in yaml.safe_load(path.read_text())["extends"]}
+    assert used == set(PARTS)
 
 
 def test_the_papers_settings_are_in_the_shipped_configuration():
