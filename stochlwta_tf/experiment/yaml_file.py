@@ -98,7 +98,9 @@ def layers(path, _parents=()):
     extended = values.pop("extends", None)
     names = extended if isinstance(extended, list) else [] if extended is None else [extended]
     if extended == [] or not all(isinstance(name, str) and name for name in names):
-        raise ConfigurationError(f"{path}: extends must be the name of a YAML file, or a list of such names. Received: extends={extended!r}.")
+        raise ConfigurationError(
+            f"{path}: extends must be the name of a YAML file, or a list of such names. Received: extends={extended!r}."
+        )
     below = [layer for name in names for layer in layers(path.parent / name, (*_parents, path.resolve()))]
     return [*below, (path, values)]
 

@@ -78,6 +78,10 @@ class ImageFolder(ImageTasks):
             banks["validation"] = banks["train"]  # as Omniglot's: a validation score then shows progress, not generalisation
         super().__init__(banks, split, batch, seed, protocol=protocol, **options)
 
+    @classmethod
+    def shapes(cls, options):
+        return (options["size"], options["size"], options["channels"]), options["way"]
+
 
 def listed(path):
     """Pairs (class, file) of a folder of class folders or a CSV file, sorted.
