@@ -17,6 +17,9 @@ Count = Annotated[int, Field(ge=1)]
 NotNegative = Annotated[float, Field(ge=0)]
 Positive = Annotated[float, Field(gt=0)]
 
+# Images are [height, width, channels] here whatever `keras.config.image_data_format()` is on the machine, so every layer is told.
+_CHANNELS_LAST = "channels_last"
+
 
 class Units:
     """Makes the layers of a network: how weights are represented, and what follows them.
@@ -85,7 +88,7 @@ class Units:
         shape = {"kernel_size": 3, "strides": strides, "padding": "same", "bias_initializer": self._bias, "name": name}
         if self._gaussian:
             return GaussianConv2D(filters, **shape, **self._posterior)
-        return keras.layers.Conv2D(filters, **shape)
+        return keras.layers.Conv2D(filters, data_format=_CHANNELS_LAST, **shape)
 
     def activation(self, name):
         if self._activation == "stochastic_lwta":
@@ -133,14 +136,14 @@ def dense_lwta(
     make = Units(activation, weights, competitors=competitors, **units)
     x = h = keras.Input(input_shape)
     if len(input_shape) > 1:
-        h = keras.layers.Flatten()(h)
+        h = keras.layers.Flatten(data_format=_CHANNELS_LAST)(h)
     if input_scale:
         h = keras.layers.ReLU(name="input_relu")(InputScale(name="input_scale")(h))
     if max_pool:
         if len(input_shape) != 3:
             raise ValueError(f"`max_pool` needs images `[height, width, channels]`. Received: input_shape={tuple(input_shape)}")
-        h = keras.layers.MaxPooling2D(2)(keras.layers.Reshape(input_shape)(h))
-        h = keras.layers.Flatten()(h)
+        h = keras.layers.MaxPooling2D(2, data_format=_CHANNELS_LAST)(keras.layers.Reshape(input_shape)(h))
+        h = keras.layers.Flatten(data_format=_CHANNELS_LAST)(h)
     for i, r in enumerate(blocks, 1):
         h = make.activation(f"units{i}")(make.dense(r * competitors, f"hidden{i}")(h))
     return keras.Model(x, make.dense(outputs, "output")(h), name="dense_lwta")
@@ -178,7 +181,7 @@ def mlp(
     make = Units(activation, weights, **options)
     x = h = keras.Input(input_shape)
     if len(input_shape) > 1:
-        h = keras.layers.Flatten()(h)
+        h = keras.layers.Flatten(data_format=_CHANNELS_LAST)(h)
     for i, n in enumerate(units, 1):
         h = make.activation(f"units{i}")(make.dense(n, f"hidden{i}")(h))
     return keras.Model(x, make.dense(outputs, "output")(h), name="mlp")
@@ -227,9 +230,10 @@ def conv4(
         h = make.convolution(filters, 2 if downsampling == "stride" else 1, f"convolution{i}")(h)
         h = BatchNormalization(scale=batch_norm_scale, name=f"normalization{i}")(h)
         if downsampling == "max_pool":
-            h = keras.layers.MaxPooling2D(2, padding="same", name=f"pool{i}")(h)
+            h = keras.layers.MaxPooling2D(2, padding="same", data_format=_CHANNELS_LAST, name=f"pool{i}")(h)
         h = make.activation(f"units{i}")(h)
-    h = keras.layers.Flatten()(h) if head == "flatten" else keras.layers.GlobalAveragePooling2D()(h)
+    head_of = {"flatten": keras.layers.Flatten, "average": keras.layers.GlobalAveragePooling2D}
+    h = head_of[head](data_format=_CHANNELS_LAST)(h)
     return keras.Model(x, make.dense(outputs, "output")(h), name="conv4")
 
 

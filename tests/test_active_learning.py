@@ -12,6 +12,7 @@ from stochlwta_tf.experiment import acquisition, active_learning, build, evaluat
 from stochlwta_tf.experiment import config as configuration
 from stochlwta_tf.experiment.run_folder import RunFolder
 from stochlwta_tf.learners import LEARNERS
+from stochlwta_tf.report import active_figure
 from stochlwta_tf.tasks import Task
 
 TINY = {
@@ -81,10 +82,40 @@ def test_the_rank_correlation_is_spearmans():
 def test_the_paired_interval_is_that_of_the_differences():
     rng = np.random.default_rng(1)
     a, b = rng.normal(size=(2, 50, 3))
-    found, d = active_learning.intervals(a - b), a - b
+    found, d = active_learning.curve(a - b), a - b
     np.testing.assert_allclose(found["value"], d.mean(0))
     np.testing.assert_allclose(found["median"], np.median(d, 0))
-    np.testing.assert_allclose(found["ci95"], 1.959964 * d.std(0, ddof=1) / np.sqrt(50), rtol=1e-6)
+    np.testing.assert_allclose(found["ci95"], 2.009575 * d.std(0, ddof=1) / np.sqrt(50), rtol=1e-6)
+
+
+def test_a_diverged_task_is_counted_and_does_not_move_the_median():
+    values = np.array([[1.0, 1.0], [2.0, np.nan], [3.0, 3.0], [4.0, 4.0], [5.0, np.nan]])
+    found = active_learning.curve(values, np.inf)
+    assert (found["diverged"], found["median"]) == ([0, 2], [3.0, 4.0])
+    assert found["value"] == pytest.approx([3.0, 8 / 3])
+    assert active_learning.curve(values)["median"] == [3.0, 3.0]  # of differences it is left out
+
+
+def test_a_curve_leaves_out_what_diverges():
+    """One of five tasks predicts 10⁵ after its query."""
+    config = configuration.from_dict(TINY)
+    distribution, labelled, pool = active_learning.candidates(config)
+
+    class Wild(Known):
+        def predict_tasks(self, tasks):
+            wild = tf.reshape(tf.where(tf.range(len(tasks.key)) == 1, 1e5 if tasks.support_x.shape[1] > 5 else 0.0, 0.0), (-1, 1, 1))
+            return tf.stack([tasks.query_x * 0 + wild] * 2, 1)
+
+    values = active_learning.run(Wild(), distribution, labelled, pool, "random", config)
+    assert np.isnan(values).tolist() == [[False, i in (1, 4)] for i in range(5)]  # batches of three tasks
+    drawn = active_figure.ends(active_learning.curve(values, np.inf), median=True)
+    assert 0 <= drawn[1][1] <= drawn[0][1] < 100
+
+
+def test_a_drawn_interval_does_not_leave_what_the_measure_can_be():
+    curve = {"value": [98.0, 1.0], "ci95": [5.0, 5.0]}
+    assert active_figure.ends(curve, False, 0, 100) == ([98.0, 1.0], [93.0, 0], [100, 6.0])
+    assert active_figure.ends(curve, False) == ([98.0, 1.0], (93.0, -4.0), (103.0, 6.0))  # of a difference
 
 
 def test_regression_candidates_are_points_of_the_tasks_with_the_noise_of_the_support():

@@ -5,12 +5,14 @@ import json
 import keras
 import numpy as np
 import pytest
+import tensorflow as tf
 from bars import CONFIG, IMAGES, Bars
 
 from stochlwta_tf.experiment import audit, build, evaluate, metrics, records, train
 from stochlwta_tf.experiment import config as configuration
 from stochlwta_tf.experiment.run_folder import RunFolder
 from stochlwta_tf.experiment.running_mean import RunningMean
+from stochlwta_tf.report import audit_figure
 from stochlwta_tf.tasks import TASKS
 
 
@@ -57,12 +59,37 @@ def test_a_resumed_mean_is_the_uninterrupted_one(run):
         assert [repr(v) for v in history.history[column]] == [row[column] for row in records.read(run.metrics)[2:]]
 
 
-def test_a_run_stopped_before_the_first_evaluation_goes_on(tmp_path):
+def test_the_mean_begins_with_the_untrained_network(tmp_path):
+    tasks = Bars("test", 1, 0, way=3, shot=2, protocol="original_code")
+    seen = []
+
+    class Learner:
+        optimizer = type("Optimizer", (), {"iterations": 0})
+
+        def predict_tasks(self, task):
+            seen.append(self.optimizer.iterations)
+            return np.eye(3)[None, None]
+
+        def predictive(self, draws):
+            return tf.constant(draws[:, 0])
+
+    mean = RunningMean(tasks, tasks, tmp_path / "metrics.csv", 0)
+    mean.set_model(Learner())
+    for done in range(0, 130, 10):
+        Learner.optimizer.iterations = done
+        mean.on_train_batch_begin(done)
+    assert seen == [0, 0, 50, 50, 100, 100]  # a task of the training and one of the test classes
+    logs = {}
+    mean.on_epoch_end(0, logs)
+    assert logs["running_test_accuracy"] == 1.0
+
+
+def test_a_run_stopped_within_the_first_fifty_iterations_goes_on(tmp_path):
     path, tasks = tmp_path / "metrics.csv", Bars("test", 1, 0, way=3, shot=2, protocol="original_code")
-    path.write_text("iteration,seconds\n10,1.0\n20,2.0\n")
+    path.write_text("iteration,seconds,running_train_accuracy,running_test_accuracy\n20,2.0,0.6666666666666666,0.3333333333333333\n")
     logs = {}
     RunningMean(tasks, tasks, path, 20).on_epoch_end(2, logs)
-    assert logs == {}
+    assert logs == {"running_train_accuracy": 2 / 3, "running_test_accuracy": 1 / 3}
 
 
 def test_the_ladder_leads_from_one_protocol_to_the_other(run, capsys):
@@ -81,6 +108,12 @@ def test_the_ladder_leads_from_one_protocol_to_the_other(run, capsys):
     assert [row["factor"] for row in result["alone"]] == [None, "axis", "labels", "image replacement", "class replacement"]
     assert (run.path / "audit.png").read_bytes().startswith(b"\x89PNG")
     assert "from the published scoring to the standard one" in capsys.readouterr().out
+
+
+def test_the_first_rung_is_what_the_code_prints_only_where_a_mean_was_recorded():
+    assert audit_figure.label({"factor": None, "evaluations": 4}) == "as the published code prints it"
+    assert audit_figure.label({"factor": None}) == "the trained network, published scoring"
+    assert audit_figure.label({"factor": "running mean"}) == "the trained network, published scoring"
 
 
 def test_the_leak_is_that_of_drawing_with_replacement():

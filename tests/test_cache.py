@@ -1,3 +1,4 @@
+import json
 import os
 import signal
 import subprocess
@@ -32,9 +33,21 @@ def test_built_once_for_the_same_settings(folder):
     a, b = (cached_bank("x", {"size": 2}, build) for _ in range(2))
     assert build.calls == 1 and isinstance(b.images, np.memmap) and b.names == ("ä", "b") and b.count.tolist() == [40, 60]
     np.testing.assert_array_equal(a.images, b.images)
+    np.testing.assert_array_equal(a.digests, Builder()().digests)
     cached_bank("x", {"size": 3}, build)
     cached_bank("y", {"size": 2}, build)
     assert build.calls == 3 and len(list(folder.iterdir())) == 6
+
+
+def test_digests_are_stored_with_the_images_and_not_missed_where_they_are_not(folder, monkeypatch):
+    expected = cached_bank("x", {}, Builder()).digests
+    monkeypatch.setattr("stochlwta_tf.tasks.class_bank.hashlib.blake2b", None)
+    np.testing.assert_array_equal(cached_bank("x", {}, None).digests, expected)
+    monkeypatch.undo()
+    monkeypatch.setenv("STOCHLWTA_CACHE", str(folder))
+    (path,) = folder.glob("*.json")
+    path.write_text(json.dumps({k: v for k, v in json.loads(path.read_text()).items() if k != "digests"}))  # as before they were kept
+    np.testing.assert_array_equal(cached_bank("x", {}, None).digests, expected)
 
 
 @pytest.mark.parametrize("suffix", [".npy", ".json"])

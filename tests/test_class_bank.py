@@ -1,3 +1,5 @@
+import hashlib
+import json
 import weakref
 
 import numpy as np
@@ -94,6 +96,23 @@ def test_parts_are_other_images_of_the_same_classes():
     assert rest.names == bank.names
     for name in NAMES:
         np.testing.assert_array_equal(rest.of(name), bank.of(name)[1:])
+
+
+def test_digests_and_fingerprint_are_those_of_the_pixels():
+    bank = make()
+    expected = [hashlib.blake2b(image.tobytes(), digest_size=16).digest() for image in bank.images]
+    assert [row.tobytes() for row in bank.digests] == expected
+    assert [row.tobytes() for row in bank.subset(["c"]).digests] == expected[8:]
+    total = hashlib.sha256(json.dumps([["c", "a"], [4, 3], [2, 2, 1]]).encode() + b"".join(expected[8:] + expected[:3]))
+    assert bank.subset(["c", "a"]).fingerprint() == total.hexdigest()
+    other = make()
+    other.images[-1, 1, 1] += 1
+    prints = [
+        b.fingerprint() for b in (bank, other, make(names=("a", "c", "b")), bank.subset(["b", "a", "c"]), bank.parts(bank.first, [3, 5, 3]))
+    ]
+    assert len(set(prints)) == 5
+    with pytest.raises(DataError, match=r"digests of 12 images must be uint8 \[12, 16\]. Received: uint8 \[3, 16\]"):
+        ClassBank(bank.images, bank.first, bank.count, NAMES, bank.digests[:3])
 
 
 def test_memory_is_freed_at_once():

@@ -1,8 +1,9 @@
 import numpy as np
 import pytest
 
-from stochlwta_tf.tasks import ClassBank, duplicates, omniglot
-from stochlwta_tf.tasks.duplicates import Place
+from stochlwta_tf.experiment.duplicates import main
+from stochlwta_tf.tasks import ClassBank, omniglot
+from stochlwta_tf.tasks.duplicates import Place, distinct, duplicates
 
 
 def bank(values, names):
@@ -12,7 +13,7 @@ def bank(values, names):
 
 
 def test_pairs_within_and_across_splits():
-    found = duplicates.duplicates({"train": bank([1, 2, 3, 2], "ab"), "test": bank([4, 3, 3, 5], "cd")})
+    found = duplicates({"train": bank([1, 2, 3, 2], "ab"), "test": bank([4, 3, 3, 5], "cd")})
     assert found == [
         (Place("train", "a", 1), Place("train", "b", 1)),
         (Place("train", "b", 0), Place("test", "c", 1)),
@@ -22,7 +23,12 @@ def test_pairs_within_and_across_splits():
 
 def test_an_image_of_two_splits_is_one_image():
     whole = bank([1, 2, 3, 4], "ab")
-    assert duplicates.duplicates({"train": whole, "validation": whole, "test": whole.subset("b")}) == []
+    assert duplicates({"train": whole, "validation": whole, "test": whole.subset("b")}) == []
+
+
+def test_distinct_images_are_the_first_of_their_class():
+    assert distinct(bank([7, 5, 7, 5, 7, 7], "ab")).tolist() == [0, 1, 3, 4]
+    assert distinct(bank([1, 2, 3, 4], "ab")).tolist() == [0, 1, 2, 3]
 
 
 def test_command_prints_a_table_and_says_what_is_wrong(tmp_path, capsys, monkeypatch):
@@ -38,12 +44,12 @@ def test_command_prints_a_table_and_says_what_is_wrong(tmp_path, capsys, monkeyp
         " learner: {name: maml}, optimizer: {name: sgd, learning_rate: 1}, training: {iterations: 100, batch: 1}}"
     )
     command = ["--config", str(tmp_path / "c.yaml"), "--set"]
-    assert duplicates.main([*command, f"task.data_dir={tmp_path / 'data'}"]) == 0
+    assert main([*command, f"task.data_dir={tmp_path / 'data'}"]) == 0
     printed = capsys.readouterr().out
     assert "2 images occur twice, pixel for pixel; 2 of them in two splits." in printed and "validation" in printed
-    assert duplicates.main([*command, "task.data_dir=nowhere"]) == 2
+    assert main([*command, "task.data_dir=nowhere"]) == 2
     assert capsys.readouterr().err.startswith("error: ")
-    assert duplicates.main([*command[:2], "--set", 'task={name: "sinusoid"}']) == 2
+    assert main([*command[:2], "--set", 'task={name: "sinusoid"}']) == 2
     assert "duplicates are looked for among images. Received: task.name=sinusoid." in capsys.readouterr().err
 
 
@@ -56,6 +62,6 @@ def test_omniglot_has_one_duplicate_as_it_comes():
     data = builder.as_dataset(split="train", decoders={"image": tfds.decode.SkipDecoding()}).filter(lambda e: e["label"] == 191)
     raw = np.stack([builder.info.features["image"].decode_example(e["image"]).numpy()[..., :1] for e in data])
     name = builder.info.features["label"].int2str(191)
-    found = duplicates.duplicates({"train": ClassBank(raw, [0], [20], [f"background/{name}"])})
+    found = duplicates({"train": ClassBank(raw, [0], [20], [f"background/{name}"])})
     assert len(found) == 1 and raw.shape == (20, 105, 105, 1)
-    assert duplicates.duplicates({"all": omniglot.load()}) == [tuple(Place("all", *place[1:]) for place in found[0])]
+    assert duplicates({"all": omniglot.load()}) == [tuple(Place("all", *place[1:]) for place in found[0])]

@@ -8,10 +8,11 @@ import pytest
 
 import stochlwta_tf  # noqa: F401  registers the learners
 from stochlwta_tf.errors import NonFiniteError
-from stochlwta_tf.experiment import build, evaluate
+from stochlwta_tf.experiment import build, evaluate, measures
 from stochlwta_tf.experiment import config as configuration
-from stochlwta_tf.experiment.predictions import check_finite, predict
+from stochlwta_tf.experiment.predictions import Predictions, check_finite, predict
 from stochlwta_tf.experiment.run_folder import RunFolder
+from stochlwta_tf.tasks.protocols import PROTOCOLS
 
 REGRESSION = {
     "name": "tiny",
@@ -37,7 +38,7 @@ def run(tmp_path_factory):
     return untrained(configuration.from_dict(REGRESSION), tmp_path_factory.mktemp("runs") / "tiny")
 
 
-def test_a_regression_result_is_that_of_the_tasks_one_by_one(run, capsys):
+def test_a_regression_result_is_that_of_the_tasks_one_by_one(run):
     assert evaluate.main(["--run", str(run.path)]) == 0
     result = json.loads(run.evaluation.read_text())
     learner = keras.saving.load_model(run.model)
@@ -49,12 +50,13 @@ def test_a_regression_result_is_that_of_the_tasks_one_by_one(run, capsys):
             adapted = learner.adapt_to(batch.support_x[i].numpy(), batch.support_y[i].numpy())
             errors.append(np.mean((adapted.predict(batch.query_x[i].numpy()).mean - batch.query_y[i].numpy()) ** 2))
     assert result["measures"]["mse"]["value"] == pytest.approx(np.mean(errors[:10]), rel=1e-5)
-    assert result["measures"]["mse"]["ci95"] == pytest.approx(1.96 * np.std(errors[:10], ddof=1) / np.sqrt(10), rel=1e-4)
+    assert result["measures"]["mse"]["ci95"] == pytest.approx(2.262157 * np.std(errors[:10], ddof=1) / np.sqrt(10), rel=1e-4)
     assert (result["tasks"], result["protocol"], result["noise_std"]) == (10, "standard", 1.0)
-    assert result["measures"]["mse"]["paper"] == 5.56
+    assert "paper" not in result["measures"]["mse"]  # another network, and too short
+    assert result["per_task"]["mse"] == pytest.approx(errors[:10], rel=1e-4)
+    assert result["measures"]["mse"]["median"] == pytest.approx(np.median(errors[:10]), rel=1e-5)
     assert result["parameters"] == {"trainable": 13, "stored": 13}
     assert (result["inner_steps"], result["draws"]) == (1, 1)
-    assert "5.56 (figure 4b)" in capsys.readouterr().out
 
 
 def test_the_figure_of_predictions_is_a_picture(run):
@@ -151,14 +153,38 @@ def test_predictions_whose_error_overflows_are_not_finite():
         check_finite(np.array([[1.0, 2.0], [-1e18, 0.0], [0.0, 1e20]], "float32"))
 
 
+@pytest.mark.parametrize("bad", [np.nan, 1e5])
+def test_a_few_diverged_tasks_are_counted_and_do_not_make_the_number(bad):
+    rng = np.random.default_rng(0)
+    y, draws = rng.normal(size=(40, 5, 1)), rng.normal(size=(40, 2, 5, 1))
+    draws[[3, 7]] = bad
+    found = measures.regression(Predictions(y, draws, draws.mean(1), np.zeros(1), 1.0))
+    kept = np.delete(np.arange(40), [3, 7])
+    errors = np.mean((draws.mean(1) - y)[kept] ** 2, (1, 2))
+    assert found["mse"].row()["diverged"] == 2
+    assert found["mse"].value == pytest.approx(errors.mean())
+    assert found["mse"].median == pytest.approx(np.mean(np.sort(errors)[19:21]))  # of forty, two of them at the far end
+    assert [i for i, value in enumerate(measures.per_task(found["mse"])) if value is None] == [3, 7]
+
+
+def test_a_classifier_that_diverges_on_a_task_is_not_right_there():
+    p = np.full((5, 6, 2), [1.0, 0.0])
+    draws = p[:, None].copy()
+    draws[2] = p[2] = np.nan  # argmax of NaN is class 0, which is right
+    found = measures.classification(Predictions(np.zeros((5, 6), int), draws, p, np.zeros(1)), PROTOCOLS["standard"])
+    assert (found["accuracy"].value, found["accuracy"].median, found["accuracy"].diverged) == (100.0, 100.0, 1)
+    assert measures.per_task(found["accuracy"]) == [100.0, 100.0, None, 100.0, 100.0]
+
+
 def test_a_test_that_diverges_is_no_result(run, tmp_path, capsys):
     out, diverging = tmp_path / "a.json", ["evaluation.inner_optimizer=sgd", "evaluation.inner_lr=1e38"]
     command = ["--run", str(run.path), "--out", str(out), "--set", *diverging, "evaluation.test_inner_steps=3"]
     assert evaluate.main(command) == 3
-    assert "the predictions of 10 of 10 test tasks, first of task 0, are not finite: the inner steps diverge." in capsys.readouterr().err
+    assert "10 of 10 test tasks diverged, first task 0, so there is no median: evaluation.inner_clip_norm" in capsys.readouterr().err
     assert not out.exists()
     assert evaluate.main([*command[:-1], "evaluation.test_inner_steps=0", "evaluation.steps=[0, 3]"]) == 0
-    assert list(json.loads(out.read_text())["after_steps"]) == ["0"] and "after 3 inner steps: the predictions" in capsys.readouterr().out
+    assert list(json.loads(out.read_text())["after_steps"]) == ["0"]
+    assert "after 3 inner steps: 10 of 10 test tasks diverged" in capsys.readouterr().out
 
 
 def test_a_run_without_a_model_is_one_line(tmp_path, capsys):

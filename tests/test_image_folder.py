@@ -232,3 +232,79 @@ def test_wrong_folders_and_options_are_one_line(folder, tmp_path):
 def test_too_few_pictures_are_named(folder):
     with pytest.raises(DataError, match="Class 'c.' has 3 images, but shot \\+ queries needs 4"):
         make(folder, queries=3)
+
+
+def support_among_queries(tasks, batches=20):
+    """The part of tasks that have a query with the pixels of one of their support images."""
+    leaks = []
+    for index in range(batches):
+        task = tasks.sample(index)
+        support, query = (np.asarray(x).reshape(*x.shape[:2], -1) for x in (task.support_x, task.query_x))
+        leaks += [bool((s[:, None] == q[None]).all(-1).any()) for s, q in zip(support, query, strict=True)]
+    return np.mean(leaks)
+
+
+@pytest.mark.parametrize(
+    "copy",
+    [
+        ".ipynb_checkpoints/a-checkpoint.png",
+        "deeper/.ipynb_checkpoints/a-checkpoint.png",
+        ".thumbnails/more/a.png",
+        "@eaDir/a.png/SYNOPHOTO_THUMB_M.png",
+        "__MACOSX/a.png",
+        "#recycle/a.png",
+    ],
+)
+def test_what_systems_and_editors_leave_is_no_picture(folder, copy):
+    for c in range(5):
+        (folder / f"c{c}" / copy).parent.mkdir(parents=True)
+        (folder / f"c{c}" / copy).write_bytes((folder / f"c{c}" / "a.png").read_bytes()[:-1])
+    (folder / "__MACOSX").mkdir()
+    (folder / ".ipynb_checkpoints").mkdir()
+    tasks = make(folder, class_split=(5, 0, 0))
+    assert tasks.bank.count.tolist() == [3] * 5 and tasks.bank.names == tuple(f"c{c}" for c in range(5))
+    assert tasks.notes == ()
+
+
+@pytest.mark.parametrize("how", ["copy", "other format", "link"])
+def test_a_picture_counts_once_in_its_class(folder, how, caplog):
+    first, again = folder / "c1" / "a.png", folder / "c1" / "z.png"
+    if how == "link":
+        again.symlink_to(first)
+    elif how == "copy":
+        again.write_bytes(first.read_bytes())
+    else:
+        Image.open(first).save(folder / "c1" / "z.bmp")
+    for _ in range(2):  # decoded, and from the cache
+        caplog.clear()
+        tasks = make(folder, class_split=(5, 0, 0))
+        note = "1 of 16 pictures have the pixels of another of their class and count once, the first in 'c1'"
+        assert tasks.notes == (note,) and caplog.messages == [f"{folder}: {note}."]
+        assert tasks.bank.count.tolist() == [3] * 5 and support_among_queries(tasks) == 0
+    assert make(folder, "test", class_split=(4, 0, 1)).notes == (note,) and len(caplog.messages) == 1
+
+
+def test_a_row_of_a_csv_twice_counts_once(folder):
+    rows = [f"data/c{c}/{name},c{c}" for c in range(5) for name in ("a.png", "b.png", "a.png")]
+    (folder.parent / "t.csv").write_text("\n".join(["filename,label", *rows]))
+    tasks = make(folder.parent / "t.csv", class_split=(5, 0, 0), queries=1)
+    assert tasks.bank.count.tolist() == [2] * 5 and support_among_queries(tasks) == 0
+    assert tasks.notes[0].startswith("5 of 15 pictures")
+
+
+def test_a_picture_of_two_classes_is_noted(folder, caplog):
+    (folder / "c4" / "x.png").write_bytes((folder / "c0" / "a.png").read_bytes())
+    (folder / "c1" / "x.png").write_bytes((folder / "c0" / "b.png").read_bytes())
+    file = folder.parent / "s.yaml"
+    file.write_text(json.dumps(SPLIT))
+    expected = (
+        "2 pictures have the pixels of one of another class, 1 of them in another split; the first are in 'c0' (train) and 'c1' (train)",
+    )
+    assert make(folder, "test", split_file=str(file)).notes == expected and not caplog.messages
+    assert make(folder, "train", split_file=str(file)).notes == expected and len(caplog.messages) == 1
+
+
+def test_recorded_classes_take_the_place_of_a_split(folder):
+    assert make(folder, "test", classes=("c3", "c1")).bank.names == ("c3", "c1")
+    with pytest.raises(DataError, match="must hold the 2 test classes that the run recorded; .* 1 of them are missing, the first 'c9'"):
+        make(folder, "test", classes=("c3", "c9"))

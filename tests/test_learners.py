@@ -437,22 +437,6 @@ def test_a_saved_learner_predicts_the_same_in_a_fresh_process(learner, tmp_path)
     assert again.optimizer.get_config() == learner.optimizer.get_config()
 
 
-@pytest.mark.parametrize("batch_statistics", ["support", "transductive"])
-def test_whose_batch_statistics_a_query_gets(batch_statistics):
-    keras.utils.set_random_seed(0)
-    network = networks.conv4((8, 8, 1), WAY, filters=4, activation="tanh")
-    learner = Reptile(network, inner_lr=0.05, inner_steps=2, batch_statistics=batch_statistics)
-    task = one(task_batch(1, shape=(8, 8, 1)), 0)
-    before = bits_of(learner)
-    adapted = learner.adapt_to(task.support_x.numpy(), task.support_y.numpy())
-    query = task.query_x.numpy()
-    together, alone, shuffled = adapted.predict(query).mean, adapted.predict(query[:1]).mean, adapted.predict(query[::-1]).mean
-    np.testing.assert_allclose(shuffled[::-1], together, atol=1e-5)
-    assert np.ptp(together, axis=0).min() > 0.01
-    assert np.allclose(alone[0], together[0], atol=1e-5) == (batch_statistics == "support")
-    assert bits_of(learner) == before
-
-
 # What is not finite.
 
 

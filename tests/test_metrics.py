@@ -11,12 +11,6 @@ PROBABILITIES = np.array([[[0.7, 0.2, 0.1], [0.1, 0.3, 0.6]], [[0.5, 0.25, 0.25]
 LABELS = np.array([[0, 1], [0, 1]])
 
 
-def test_mean_and_interval_of_a_known_sample():
-    mean, ci95 = metrics.mean_and_ci95([1.0, 2.0, 3.0, 4.0])
-    assert mean == 2.5
-    assert ci95 == pytest.approx(1.959964 * math.sqrt(5 / 3) / 2, rel=1e-6)
-
-
 def test_classification_measures_by_hand():
     np.testing.assert_allclose(metrics.accuracy(PROBABILITIES, LABELS), [0.5, 1.0])
     np.testing.assert_allclose(
@@ -44,7 +38,7 @@ def test_interval_of_the_calibration_error_agrees_with_repeated_tests():
     probabilities = np.broadcast_to([0.8, 0.2], (500, 20, 2))
     error, ci95 = metrics.calibration_error(probabilities, labels)
     assert error == pytest.approx(0.2, abs=0.02)
-    assert ci95 == pytest.approx(1.96 * math.sqrt(0.6 * 0.4 / 10_000), rel=0.1)
+    assert ci95 == pytest.approx(1.9647 * math.sqrt(0.6 * 0.4 / 10_000), rel=0.1)
 
 
 def test_a_calibrated_predictor_has_nearly_no_calibration_error():
@@ -83,3 +77,19 @@ def test_coverage_is_the_mass_that_falls_into_the_band():
     assert np.mean(covered) == pytest.approx(0.9, abs=0.015)
     low, high = metrics.mixture_band(draws, 0.7)
     np.testing.assert_allclose(covered, np.mean((low <= y) & (y <= high), (-2, -1)))
+
+
+def test_coverage_of_noise_free_targets_is_more_than_the_bands_mass():
+    # Calibrated: truth and draw are both N(0, s²). Noisy targets are covered at 90 %, the truth itself more often.
+    rng = np.random.default_rng(3)
+    truth, draws = rng.normal(size=(40, 200, 1)), rng.normal(size=(40, 200, 200, 1))
+    noisy = truth + 0.7 * rng.normal(size=truth.shape)
+    assert np.mean(metrics.coverage(draws, noisy, 0.7)) == pytest.approx(0.9, abs=0.015)
+    assert np.mean(metrics.coverage(draws, truth, 0.7)) > 0.93
+
+
+def test_a_task_diverges_that_is_not_finite_or_absurd():
+    draws = np.array([[0.0, 1.0], [np.nan, 0.0], [1e20, 0.0], [50.0, 50.0]], "float32")
+    assert metrics.diverged(draws).tolist() == [False, True, True, False]
+    targets = np.array([-1.0, 1.0])  # of variance 1
+    assert metrics.diverged(draws, np.array([99.0, np.nan, np.inf, 101.0]), targets).tolist() == [False, True, True, True]

@@ -278,3 +278,43 @@ def test_real_data_has_the_field_s_classes(real):
         assert {e.label for e in examples} == set(wnids) and len(examples) <= miniimagenet.IMAGES[split]
     assert len(examples) == 12000 and all(e.number() for e in examples)
     np.testing.assert_equal(examples[0].read().shape, (84, 84, 3))
+
+
+def test_leftovers_of_systems_are_no_images(flat, tmp_path):
+    as_folders(flat, tmp_path, splits=True)
+    expected = miniimagenet.load(layouts.find(tmp_path))
+    wnid = CLASSES["train"][0]
+    (picture,) = (tmp_path / "train" / wnid).glob("*00002.jpg")
+    for leftover in (f"train/{wnid}/.ipynb_checkpoints", f"train/{wnid}/@eaDir", "train/@eaDir", "train/__MACOSX", "test/.thumbnails"):
+        (tmp_path / leftover).mkdir()
+        shutil.copy(picture, tmp_path / leftover / "copy.jpg")
+    found = miniimagenet.load(layouts.find(tmp_path))
+    assert found.names == expected.names
+    same(found, expected)
+
+
+def test_a_leftover_in_a_zip_does_not_take_an_images_place(flat, tmp_path):
+    as_zip(flat, tmp_path, csv_inside=True)
+    _, _, file = next(files(flat))
+    with zipfile.ZipFile(tmp_path / "images.zip", "a") as archive:
+        for folder in ("images/.thumbnails", "images/@eaDir", "__MACOSX/images"):
+            archive.writestr(f"{folder}/{file.name}", b"no picture")
+    same(miniimagenet.load(layouts.find(tmp_path)), miniimagenet.load(layouts.find(flat)))
+
+
+def test_an_image_named_twice_is_one_line(flat, tmp_path):
+    shutil.copytree(flat, tmp_path / "flat")
+    table = tmp_path / "flat" / "val.csv"
+    lines = table.read_text().splitlines()
+    table.write_text("\n".join([*lines, lines[2]]) + "\n")
+    with pytest.raises(DataError, match=rf"val.csv, line {len(lines) + 1}: a file must have one line. Received: .*jpg a second time\.$"):
+        miniimagenet.load(layouts.find(tmp_path / "flat"))
+    (tmp_path / "pickles").mkdir()
+    as_pickles(flat, tmp_path / "pickles")
+    path = tmp_path / "pickles" / "mini-imagenet-cache-val.pkl"
+    content = pickle.loads(path.read_bytes())
+    first, second = content["class_dict"]
+    for places in ([0, 1, 2, 2], [0, 1, 2, content["class_dict"][second][0]]):
+        path.write_bytes(pickle.dumps({**content, "class_dict": {**content["class_dict"], first: places}}))
+        with pytest.raises(DataError, match="an image must have one place, in one class. Received: one of class n"):
+            miniimagenet.load(layouts.find(tmp_path / "pickles"))

@@ -2,6 +2,7 @@
 
 import json
 
+import matplotlib.image
 import numpy as np
 import pytest
 import tensorflow as tf
@@ -11,6 +12,7 @@ from stochlwta_tf.errors import UserError
 from stochlwta_tf.experiment import build, evaluate, metrics, reliability, winners
 from stochlwta_tf.experiment import config as configuration
 from stochlwta_tf.experiment.run_folder import RunFolder
+from stochlwta_tf.report import winners_figure
 
 VALUES = {
     "name": "tiny",
@@ -144,3 +146,11 @@ def test_a_picture_is_of_the_network_that_was_trained(run, tmp_path, capsys):
     status = evaluate.main(["--run", str(run.path), "--winners", "--set", "network.blocks=[2]", "--out", str(tmp_path / "a.png")])
     assert status == 2
     assert "--set can change evaluation, active_learning, task, runtime of a trained run" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(("layers_of_20", "rows"), [(2, 20), (4, 5), (4, 20)])
+def test_the_picture_of_winners_fits_a_screen(tmp_path, layers_of_20, rows):
+    layer = {"name": "units", "blocks": 8, "competitors": 2, "unused": 0, "by_class": [[0.5] * 16] * rows, "overall": [0.5] * 16}
+    result = {"name": "a", "tasks": 5, "draws": 4, "rows": "class", "layers": [layer] * layers_of_20}
+    winners_figure.draw(tmp_path / "a.png", "png", result)
+    assert matplotlib.image.imread(tmp_path / "a.png").shape[0] <= 1500

@@ -66,6 +66,35 @@ def test_every_unit_goes_with_every_weight(name, shape, options, tmp_path):
     np.testing.assert_array_equal(predict(again, x), predict(network, x))
 
 
+@pytest.fixture
+def channels_first():
+    """Keras as on a machine whose default is `channels_first`."""
+    before = keras.config.image_data_format()
+    keras.config.set_image_data_format("channels_first")
+    yield
+    keras.config.set_image_data_format(before)
+
+
+def image_networks():
+    for weights in typing.get_args(networks.Weights):
+        for downsampling, head in (("stride", "flatten"), ("max_pool", "flatten"), ("max_pool", "average")):
+            options = {"filters": 4, "downsampling": downsampling, "head": head, "weights": weights, "activation": "stochastic_lwta"}
+            yield lambda o=options: networks.conv4((20, 12, 2), 3, **o)
+        yield lambda w=weights: networks.dense_lwta((20, 12, 2), 3, blocks=(3,), weights=w, max_pool=True, input_scale=True)
+    yield lambda: networks.mlp((20, 12, 2), 3, units=(4,))
+
+
+@pytest.mark.parametrize("make", list(image_networks()))
+def test_a_network_is_the_same_where_keras_defaults_to_channels_first(make, channels_first):
+    other = make()
+    keras.config.set_image_data_format("channels_last")
+    network = make()
+    assert [v.shape for v in other.weights] == [v.shape for v in network.weights]
+    other.set_weights(network.get_weights())
+    x = np.random.default_rng(0).uniform(size=(2, 20, 12, 2)).astype("float32")
+    np.testing.assert_array_equal(predict(other, x), predict(network, x))
+
+
 def test_options_reach_the_layers():
     options = {"temperature": 0.5, "test_temperature": 0.01, "probability_floor": 1e-4, "kl_estimator": "sample"}
     posterior = {"rho_min": -6.0, "predict_with": "mean"}

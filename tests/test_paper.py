@@ -2,42 +2,51 @@
 
 import pytest
 
+from stochlwta_tf.experiment import config as configuration
+from stochlwta_tf.experiment import suite_file
 from stochlwta_tf.report.paper import METHODS, reported, results
 
-OWN = {"name": "dense_lwta", "activation": "stochastic_lwta", "weights": "gaussian", "competitors": 2}
-CONV4 = {"name": "conv4", "activation": "relu", "weights": "point", "filters": 64}
+
+def number(config, measure, *assignments):
+    values = configuration.load(suite_file.find(f"configs/{config}.yaml"), ["training.iterations=60000", *assignments]).resolved()
+    found = reported(measure, values)
+    return found and found.value
 
 
 @pytest.mark.parametrize(
-    ("measure", "task", "network", "learner", "value"),
+    ("config", "measure", "value"),
     [
-        ("mse", {"name": "sinusoid", "setting": "default"}, OWN, "stochlwta", 0.88),
-        ("mse", {"name": "sinusoid", "setting": "challenging"}, OWN, "stochlwta", 1.98),
-        ("accuracy", {"name": "omniglot", "way": 20, "shot": 1}, OWN, "stochlwta", 97.79),
-        ("accuracy", {"name": "omniglot", "way": 20, "shot": 5}, OWN, "stochlwta", 98.97),
-        ("accuracy", {"name": "omniglot", "way": 20, "shot": 1}, CONV4, "reptile", 87.98),
+        ("sinusoid_default", "mse", 0.88),
+        ("sinusoid_challenging", "mse", 1.98),
+        ("sinusoid_default_maml", "mse", 1.05),
+        ("omniglot_20w1s", "accuracy", 97.79),
+        ("omniglot_20w5s", "accuracy", 98.97),
+        ("omniglot_20w1s_reptile", "accuracy", 87.98),
     ],
 )
-def test_reported_numbers(measure, task, network, learner, value):
-    assert reported(measure, task, network, {"name": learner}).value == value
+def test_reported_numbers(config, measure, value):
+    assert number(config, measure) == value
 
 
 @pytest.mark.parametrize(
-    ("measure", "task", "network"),
+    ("config", "measure", "assignments"),
     [
-        ("accuracy", {"name": "omniglot", "way": 5, "shot": 1}, OWN),  # not in the paper
-        ("nll", {"name": "sinusoid", "setting": "default"}, OWN),
-        ("accuracy", {"name": "omniglot", "way": 20, "shot": 1}, {**OWN, "competitors": 4}),  # another table's
-        ("accuracy", {"name": "glyphs", "way": 5, "shot": 1}, OWN),
+        ("omniglot_5w1s", "accuracy", []),  # not in the paper
+        ("sinusoid_default", "nll", []),
+        ("omniglot_20w1s", "accuracy", ["network.competitors=4"]),  # another table's
+        ("glyphs_5w1s", "accuracy", []),
+        ("sinusoid_default_tuned", "mse", []),  # other blocks
+        ("sinusoid_default", "mse", ["training.iterations=20000"]),
+        ("sinusoid_default", "mse", ["task.points=5"]),
+        ("sinusoid_default_maml", "mse", ["network.units=[8]"]),
+        ("omniglot_20w1s", "accuracy", ["task.protocol=original_code"]),  # another scoring
+        ("omniglot_20w1s_maml", "accuracy", ["training.iterations=8000"]),
+        ("omniglot_20w1s_maml", "accuracy", ["network.filters=43"]),  # table D1's
+        ("omniglot_20w1s_maml", "accuracy", ["network.activation=deterministic_lwta"]),
     ],
 )
-def test_no_number_is_shown_for_what_the_paper_did_not_do(measure, task, network):
-    assert reported(measure, task, network, {"name": "stochlwta"}) is None
-
-
-@pytest.mark.parametrize("change", [{"filters": 43}, {"activation": "deterministic_lwta"}, {"name": "mlp"}])
-def test_another_network_of_a_baseline_is_not_that_of_table_1(change):
-    assert reported("accuracy", {"name": "omniglot", "way": 20, "shot": 1}, {**CONV4, **change}, {"name": "maml"}) is None
+def test_no_number_is_shown_for_what_the_paper_did_not_do(config, measure, assignments):
+    assert number(config, measure, *assignments) is None
 
 
 def test_every_method_of_table_1_has_its_columns():

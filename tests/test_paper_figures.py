@@ -2,12 +2,13 @@
 
 import json
 
+import matplotlib.axes
 import pytest
 import result_folders
 from result_folders import cell
 
 from stochlwta_tf.experiment import evaluate
-from stochlwta_tf.report import collect, curves, paper_figures
+from stochlwta_tf.report import collect, curves, paper_figures, style, words
 
 
 @pytest.fixture
@@ -37,6 +38,71 @@ def test_curves_are_means_over_seeds_of_what_was_validated(tmp_path, drawn):
     assert any(
         line.startswith("missing: MAML, omniglot_20w1s: no run: python train.py --config configs/omniglot_20w1s_maml") for line in lines
     )
+
+
+def validated(runs, suite, row, column, values="1000,1.0,0.5", **options):
+    path = result_folders.write(runs, cell(suite, row, column), 70.0, **options)
+    (path / "metrics.csv").write_text(f"iteration,seconds,val_accuracy\n{values}\n")
+
+
+def test_an_axis_says_whose_accuracy_it_is(tmp_path, drawn):
+    validated(tmp_path, "figure2", "StochLWTA-ML", "omniglot_20w1s")
+    paper_figures.FIGURES["2"](collect.collect(tmp_path), tmp_path / "a.png", "png")
+    whose = "held-out classes" if cell("figure2", "StochLWTA-ML", "omniglot_20w1s").load().task.validation_classes else "training classes"
+    assert drawn[0]["ylabel"] == f"validation accuracy, {whose}, %"
+
+
+@pytest.mark.parametrize(
+    ("task", "whose"),
+    [
+        ({"name": "omniglot", "validation_classes": 0, "protocol": "standard"}, "training classes"),
+        ({"name": "omniglot", "validation_classes": 100, "protocol": "standard"}, "held-out classes"),
+        ({"name": "miniimagenet", "protocol": "standard"}, "held-out classes"),
+        ({"name": "miniimagenet", "protocol": "paper"}, "training classes"),
+    ],
+)
+def test_classes_of_validation_follow_from_the_task(task, whose):
+    assert words.validated(task) == whose
+
+
+def test_a_panel_of_networks_without_batch_normalisation_does_not_say_transductive(tmp_path, drawn):
+    """A run of MAML that has no curve makes the group a transductive one; the drawn network has no batch normalisation."""
+    validated(tmp_path, "figure2", "StochLWTA-ML", "omniglot_20w1s")
+    result_folders.write(tmp_path, cell("figure2", "MAML", "omniglot_20w1s"), 80.0, statistics="transductive")
+    paper_figures.FIGURES["2"](collect.collect(tmp_path), tmp_path / "a.png", "png")
+    assert drawn[0]["title"] == "Omniglot 20-way 1-shot\nprotocol standard, no batch normalisation"
+
+
+def test_a_method_has_one_colour_in_every_figure(tmp_path, monkeypatch):
+    colours = {}
+    plot = matplotlib.axes.Axes.plot
+
+    def spy(axes, *arguments, **options):
+        if options.get("label") and options["label"].partition(" (")[0] in style.METHODS:
+            colours.setdefault(options["label"].partition(" (")[0], set()).add(options["color"])
+        return plot(axes, *arguments, **options)
+
+    monkeypatch.setattr(matplotlib.axes.Axes, "plot", spy)
+    for figure in ("2", "4a", "4b"):
+        paper_figures.FIGURES[figure](collect.collect(tmp_path), tmp_path / "a.png", "png")
+    assert colours == {name: {colour} for name, colour in style.METHODS.items()}
+    assert len(set(style.METHODS.values())) == len(style.METHODS)
+
+
+def test_times_are_drawn_from_zero(tmp_path, monkeypatch):
+    limits = []
+    monkeypatch.setattr(style, "grid", lambda axes, *_: limits.append(axes.get_ylim()[0]))
+    panel = {"title": "", "points": [(25.0, 20.0, 19.0, 21.0), (35.0, 24.0, 23.0, 25.0)], "printed": {}}
+    curves.settings(tmp_path / "a.png", "png", [panel], "", "", zero=True)
+    assert limits == [0]
+    assert paper_figures.FIGURES["3b"].keywords == {"zero": True}
+
+
+def test_a_run_is_titled_in_words():
+    result = {"name": "sinusoid_challenging_platipus", "learner": {"name": "platipus"}}
+    assert words.run({**result, "task": {"name": "sinusoid", "setting": "challenging"}}) == "PLATIPUS, challenging sinusoids"
+    result = {"name": "x", "learner": {"name": "stochlwta"}, "task": {"name": "miniimagenet", "way": 5, "shot": 1}}
+    assert words.run(result) == "StochLWTA-ML, mini-ImageNet 5-way 1-shot"
 
 
 def test_errors_of_regression_are_drawn_as_they_are(tmp_path, drawn):
@@ -88,7 +154,7 @@ def test_a_curve_is_drawn_under_the_protocol_that_it_was_validated_under(tmp_pat
         path = result_folders.write(tmp_path, own, 70.0, trained="standard", protocol=protocol)
     (path / "metrics.csv").write_text("iteration,seconds,val_accuracy\n1000,1.0,0.5\n")
     paper_figures.FIGURES["2"](collect.collect(tmp_path), tmp_path / "a.png", "png")
-    assert [panel["title"] for panel in drawn] == ["omniglot_20w1s\nprotocol standard, no batch normalisation"]
+    assert [panel["title"] for panel in drawn] == ["Omniglot 20-way 1-shot\nprotocol standard, no batch normalisation"]
 
 
 @pytest.mark.parametrize("text", [b"\xff\xfe", b"seconds,val_accuracy\n1.0,0.5\n", b"iteration,val_accuracy\n1000,half\n"])

@@ -7,11 +7,11 @@ import pytest
 from bars import CONFIG, Bars, bank
 
 from stochlwta_tf.errors import ConfigurationError
-from stochlwta_tf.experiment import build, evaluate, metrics
+from stochlwta_tf.experiment import build, data_record, evaluate, measures, metrics
 from stochlwta_tf.experiment import config as configuration
 from stochlwta_tf.experiment.predictions import Predictions
 from stochlwta_tf.experiment.run_folder import RunFolder
-from stochlwta_tf.tasks import TASKS, ImageTasks
+from stochlwta_tf.tasks import SPLITS, TASKS, ImageTasks
 from stochlwta_tf.tasks.protocols import PROTOCOLS, ProtocolName, check_disjoint
 
 
@@ -24,7 +24,7 @@ def run(folder, protocol="standard"):
     """A run folder as after training under a protocol, of a learner with fresh weights."""
     config = configuration.from_dict({**CONFIG, "task": {**CONFIG["task"], "protocol": protocol}})
     folder = RunFolder(folder)
-    folder.begin(config)
+    folder.begin(config, data_record.describe({split: build.tasks(config, split) for split in SPLITS}))
     build.learner(config, build.tasks(config, "train")).save(folder.model)
     return folder
 
@@ -75,7 +75,7 @@ def test_a_constant_answer_is_right_once_in_n():
     p[..., 0] = 1.0
     labels = np.tile(np.repeat(np.arange(5), 3), (7, 1))
     predictions = Predictions(labels, p[:, None], p, np.zeros(1))
-    assert evaluate.classification(predictions, PROTOCOLS["standard"])["accuracy"][:2] == pytest.approx((20.0, 0.0))
+    assert measures.classification(predictions, PROTOCOLS["standard"])["accuracy"][:2] == pytest.approx((20.0, 0.0))
 
 
 def test_one_command_tests_under_all_three_and_keeps_them_apart(tmp_path, capsys):

@@ -83,6 +83,40 @@ def test_each_start_is_described(tmp_path):
     assert configuration.load(folder.config).resolved() == CONFIG.resolved()
 
 
+@pytest.mark.parametrize("content", [b"", b"[{", b"\xca\xb5\xd1\xe9", b"{}", b"[]\0\0"], ids=["empty", "cut", "GBK", "object", "zeros"])
+def test_an_environment_that_cannot_be_read_is_set_aside(tmp_path, capsys, content):
+    folder = RunFolder(tmp_path / "run")
+    for number in (1, 2):
+        folder.begin(CONFIG)
+        folder.environment.write_bytes(content)
+        folder.begin(CONFIG)
+        aside = folder.path / f"environment-damaged-{number}.json"
+        assert aside.read_bytes() == content
+        assert capsys.readouterr().err.endswith(f"set aside as {aside.name}.\n")
+        assert len(json.loads(folder.environment.read_text(encoding="utf-8"))) == 1
+
+
+def test_an_environment_is_read_as_it_was_written(tmp_path, monkeypatch, capsys):
+    folder = RunFolder(tmp_path / "run")
+    monkeypatch.setattr("sys.argv", ["train.py", "--out", "实验"])
+    monkeypatch.setattr("locale.getencoding", lambda: "ascii")
+    folder.begin(CONFIG)
+    folder.begin(CONFIG)
+    assert [start["command"] for start in json.loads(folder.environment.read_bytes())] == ["train.py --out 实验"] * 2
+    assert not capsys.readouterr().err
+
+
+def test_data_is_recorded_once(tmp_path):
+    folder = RunFolder(tmp_path / "run")
+    folder.begin(CONFIG, {"train": 1})
+    folder.begin(CONFIG, {"train": 2})
+    assert json.loads(folder.data.read_text()) == {"train": 1}
+    old = RunFolder(tmp_path / "old")
+    old.begin(CONFIG)
+    old.begin(CONFIG, {"train": 2})  # of a run that began without, it is not known what it began with
+    assert not old.data.exists()
+
+
 def test_environment_is_plain_json():
     assert json.loads(json.dumps(environment(CONFIG))) == environment(CONFIG)
 

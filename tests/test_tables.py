@@ -3,6 +3,7 @@
 import csv
 import io
 import json
+import re
 from pathlib import Path
 
 import pytest
@@ -10,6 +11,8 @@ import result_folders
 import yaml
 from result_folders import cell
 
+from stochlwta_tf import networks
+from stochlwta_tf.errors import ConfigurationError
 from stochlwta_tf.experiment import evaluate, suite_file
 from stochlwta_tf.report import collect, match, page, paper_cell, render, tables
 
@@ -38,7 +41,8 @@ def test_a_cell_has_ours_the_papers_and_the_difference(runs):
     found = entry(made(runs, "table5"), GAUSSIAN, "omniglot_20w1s")
     assert found.ours == pytest.approx(92.0)
     assert (found.paper, found.difference) == (97.79, pytest.approx(92.0 - 97.79))
-    assert (found.low, found.high) == (pytest.approx(91.5), pytest.approx(92.5))
+    assert found.high - 92.0 == pytest.approx(4.302653 * (7 / 3) ** 0.5)  # t of 2 degrees of freedom: the tasks' ± 0.5 is little beside it
+    assert found.high - 92.0 == pytest.approx(92.0 - found.low)
     assert found.seed_std == pytest.approx(7**0.5)  # of 90, 91, 95
     assert (found.seeds, found.iterations, found.tasks) == ((0, 1, 2), 60000, 600)
     assert found.made_by == "train.py --config configs/omniglot_20w1s.yaml --set seed=0"
@@ -93,7 +97,7 @@ def test_the_page_made_twice_is_the_same_byte_for_byte(runs):
     first = (runs / "README.md").read_bytes()
     assert evaluate.main(["--page", "--runs", str(runs)]) == 0
     assert (runs / "README.md").read_bytes() == first
-    assert "92.00 ± 0.50 / 97.79 / −5.79" in first.decode()
+    assert "92.00 ± 6.57 / 97.79 / −5.79" in first.decode()
     assert page.page(collect.collect(runs), runs)[0].encode() == first
 
 
@@ -206,6 +210,74 @@ def test_a_measure_after_a_number_of_inner_steps(tmp_path):
     assert "or did not measure it:\n\n- MAML, default, 0: sinusoid_default_maml-seed0\n" in render.markdown(table)
 
 
+def test_a_cell_with_diverged_tasks_shows_the_median_and_no_difference(tmp_path):
+    own = cell("figure4a", "MAML", "sinusoid_default")
+    for seed, (value, median, diverged) in enumerate(((0.5, 0.4, 0), (1e5, 0.42, 3))):
+        row = {"value": value, "ci95": 0.1, "unit": "", "median": median, **({"diverged": diverged} if diverged else {})}
+        result_folders.write(tmp_path, own, 0.0, seed=seed, measures={"mse": row})
+    found = made(tmp_path, "figure4a")
+    assert entry(found, "MAML", "sinusoid_default").difference is None
+    text = render.markdown(found)
+    assert "| median 0.410 (3 of 1,200 tasks diverged) / 1.050 |" in re.sub(" +", " ", text)
+    assert "100000" not in text and "50000" not in text
+
+
+def test_what_an_old_file_says_of_the_papers_number_is_not_read(tmp_path):
+    own = cell("tableD1", "MAML", "accuracy", "small convolutions")
+    row = {"value": 36.0, "ci95": 0.5, "unit": "%", "paper": 95.48, "paper_source": "table 1", "difference": -59.48}
+    result_folders.write(tmp_path, own, 0.0, measures={"accuracy": row})
+    found = entry(made(tmp_path, "tableD1"), "MAML", "accuracy", variant="small convolutions")
+    assert (found.ours, found.paper, found.difference) == (36.0, None, None)
+    assert "95.48" not in page.page(collect.collect(tmp_path), tmp_path)[0]
+
+
+def test_a_table_says_whose_splits_its_accuracies_are_of(runs, tmp_path):
+    assert "Protocol `standard` has other test classes than the paper's own splits" in render.markdown(made(runs, "table5"))
+    result_folders.write(tmp_path / "other", cell("regression", "MAML", "default, own"), 0.3)
+    assert "own splits" not in render.markdown(made(tmp_path / "other", "regression"))
+
+
+def test_two_results_on_the_same_tasks_are_compared_in_pairs(tmp_path):
+    own = cell("table5", GAUSSIAN, "omniglot_20w1s")
+    result_folders.write(tmp_path, own, 2.0, folder="a", per_task={"accuracy": [1.0, 2.0, None, 4.0]}, tasks=4)
+    result_folders.write(tmp_path, own, 1.0, folder="b", per_task={"accuracy": [0.0, 1.0, 9.0, 3.0]}, tasks=4)
+    result_folders.write(tmp_path, own, 1.0, folder="c", tasks=4)
+    result_folders.write(tmp_path, own, 1.0, folder="d", per_task={"accuracy": [1.0, 2.0]}, tasks=2)
+    a, b, c, d = collect.collect(tmp_path).results
+    assert match.paired(a, b, "accuracy") == (1.0, 0.0)
+    for other, message in ((c, "per_task must have accuracy. Received: nothing."), (d, "needs two tests on the same tasks.")):
+        with pytest.raises(ConfigurationError, match=message):
+            match.paired(a, other, "accuracy")
+
+
+@pytest.mark.parametrize("name", SUITES)
+def test_stochastic_units_are_tested_with_several_draws_whatever_the_learner(name):
+    for each in suite_file.load(name).cells():
+        if each.exists and not each.row.test:
+            config = each.load()
+            if getattr(config.network, "activation", None) == "stochastic_lwta" and config.learner.name != "stochlwta":
+                draws = config.learner.draws or config.learner.particles  # BMAML: one of each particle
+                assert draws == (4 if config.learner.name != "bmaml" else 5), f"{each.row.full_label}, {each.column.label}"
+
+
+def test_table_d1_is_of_the_papers_dense_networks():
+    own = cell("tableD1", "StochLWTA-ML", "accuracy").load().network
+    for row in suite_file.load("tableD1").rows:
+        if row.paper is None and row.label != "StochLWTA-ML":
+            network = cell("tableD1", row.label, "accuracy", row.variant).load().network
+            assert (network.name, network.activation, network.weights) == ("dense_lwta", "relu", "point"), row.label
+            assert (network.blocks, network.competitors, network.input_scale) == (own.blocks, own.competitors, own.input_scale)
+
+
+@pytest.mark.parametrize(("variant", "number"), [("the paper's size", 115925), ("the paper's size, point weights", 112005)])
+def test_table_d2_has_networks_of_the_papers_size(variant, number):
+    config = cell("tableD2", "StochLWTA-ML", "params, 5-way", variant).load()
+    network = networks.conv4((28, 28, 1), 5, **config.network.options())
+    assert networks.trainable_parameters(network) == number
+    nearer = [networks.conv4((28, 28, 1), 5, **{**config.network.options(), "filters": config.network.filters + d}) for d in (-2, 2)]
+    assert all(abs(networks.trainable_parameters(other) - 112005) > abs(number - 112005) for other in nearer)
+
+
 def test_csv_has_a_line_for_each_cell_and_the_literature(runs):
     lines = list(csv.DictReader(io.StringIO(render.comma_separated(made(runs, "table1")))))
     quoted = [(line["row"], line["column"], line["paper"]) for line in lines if line["variant"] == "literature"]
@@ -218,9 +290,9 @@ def test_csv_has_a_line_for_each_cell_and_the_literature(runs):
 
 def test_latex_says_what_its_cells_are_of(runs):
     text = render.latex(made(runs, "table1"))
-    assert r"92.00 $\pm$ 0.50 / 97.79 ($\sigma$ 0.48) / $-$5.79" in text
+    assert r"92.00 $\pm$ 6.57 / 97.79 ($\sigma$ 0.48) / $-$5.79" in text
     assert r"\& " not in text and "σ" not in "".join(line for line in text.splitlines() if not line.startswith("%"))
-    assert "StochLWTA-ML (the paper's settings), omniglot\\_20w1s & 92.00 $\\pm$ 0.50 \\% & 2.65 & 0, 1, 2 & 60,000 & 600 &" in text
+    assert "StochLWTA-ML (the paper's settings), omniglot\\_20w1s & 92.00 $\\pm$ 6.57 \\% & 2.65 & 0, 1, 2 & 60,000 & 600 &" in text
     assert "% - MAML, omniglot_20w1s: `python train.py --config configs/omniglot_20w1s_maml.yaml --out" in text
 
 
@@ -263,8 +335,17 @@ def test_every_suite_of_this_version_is_valid(name):
         ("table4", "J=8", "miniimagenet_5w5s", None, 67.08),
         ("table6", "Reptile", "params", None, 4353),
         ("table6", "StochLWTA-ML", "MSE, challenging", None, 1.98),
-        ("tableD1", "FOMAML", "accuracy", None, 92.83),
-        ("tableD2", "StochLWTA-ML", "omniglot_20w1s", None, 96.50),
+        ("table3", "BMAML", "params_omniglot, stored", None, None),
+        ("table3", "StochLWTA-ML", "params_omniglot", None, None),  # 54,549 is what is stored
+        ("table3", "StochLWTA-ML", "params_omniglot, stored", None, 54549),
+        ("table3", "MAML", "train_ms", None, None),  # of another number of tasks than the paper's 50
+        ("table3", "MAML", "train_ms, 50 tasks", None, 288.25),
+        ("tableD1", "FOMAML", "accuracy", "dense ReLU", 92.83),
+        ("tableD1", "FOMAML", "accuracy", "small convolutions", None),
+        ("tableD1", "StochLWTA-ML", "params", None, None),
+        ("tableD1", "StochLWTA-ML", "params, stored", None, 54549),
+        ("tableD2", "StochLWTA-ML", "omniglot_20w1s", "the paper's size", 96.50),
+        ("tableD2", "StochLWTA-ML", "params, 5-way", "the paper's size, point weights", 112005),
         ("figure2", "ABML", "omniglot_20w1s", None, 47.3),
         ("figure3a", "65", "miniimagenet_5w1s", None, 52.2),
         ("figure3a", "65", "omniglot_20w1s", None, None),

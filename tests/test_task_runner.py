@@ -7,7 +7,7 @@ import tensorflow as tf
 
 from stochlwta_tf import networks, random
 from stochlwta_tf.learners import StochLWTA
-from stochlwta_tf.learners.task_runner import TaskRunner, has_convolution
+from stochlwta_tf.learners.task_runner import TaskRunner, has_convolution, shard_sizes
 from stochlwta_tf.tasks.task import Task
 
 
@@ -34,7 +34,7 @@ def network(convolutional):
 def test_a_batch_is_its_tasks_one_at_a_time(convolutional, runner, parallel_tasks):
     net, shape = network(convolutional)
     learner = StochLWTA(net, inner_lr=0.02, inner_steps=2, inner_batch=2, draws=2, runner=runner, parallel_tasks=parallel_tasks)
-    tasks = task_batch(6, shape)  # which 4 does not divide: it is cut into 3 shards
+    tasks = task_batch(6, shape)  # which 4 does not divide: its shards are of two sizes
     psi, state = learner.current_values()
     one_by_one = [Task(*(t[i] for t in tasks)) for i in range(6)]
 
@@ -52,7 +52,7 @@ def test_a_batch_is_its_tasks_one_at_a_time(convolutional, runner, parallel_task
 
 
 @pytest.mark.parametrize("vectorized", [True, False])
-@pytest.mark.parametrize("parallel_tasks", [1, 2, 4])
+@pytest.mark.parametrize("parallel_tasks", [1, 2, 4, 5])
 def test_shards_keep_the_order_and_the_mean(vectorized, parallel_tasks):
     runner = TaskRunner(vectorized, xla=vectorized, parallel_tasks=parallel_tasks)
     tasks = task_batch(6, (2,))
@@ -70,6 +70,14 @@ def test_shards_keep_the_order_and_the_mean(vectorized, parallel_tasks):
     (gradient,), (mean, square) = runner.mean(update)(weights, state, tasks)
     np.testing.assert_allclose(gradient, expected.mean() * np.array([1, 2]), rtol=1e-5)
     np.testing.assert_allclose([mean, square], [expected.mean(), np.mean(expected**2)], rtol=1e-5)
+
+
+@pytest.mark.parametrize(
+    ("count", "parallel", "sizes"),
+    [(25, 2, [13, 12]), (50, 2, [25, 25]), (65, 4, [17, 16, 16, 16]), (1, 2, [1]), (3, 8, [1, 1, 1]), (7, 1, [7])],
+)
+def test_every_core_has_a_shard_whatever_the_number_of_tasks(count, parallel, sizes):
+    assert shard_sizes(count, parallel) == sizes
 
 
 def test_no_inner_steps_are_no_meta_gradient():

@@ -9,7 +9,7 @@ import yaml
 from stochlwta_tf.errors import UserError
 from stochlwta_tf.experiment import config as configuration
 from stochlwta_tf.experiment import suite_file, timing
-from stochlwta_tf.report import collect, tables
+from stochlwta_tf.report import collect, render, tables
 
 SPREAD = {"median_ms": 20.0, "low_ms": 19.0, "high_ms": 22.0, "count": 30, "compile_seconds": 5.0}
 TINY = {
@@ -32,7 +32,10 @@ def test_a_table_reads_times_and_parameters(tmp_path):
     (tmp_path / "timing-table6.json").write_text(json.dumps(file))
     table = tables.table(suite_file.load("table6"), collect.collect(tmp_path))
     found = {e.column: (e.ours, e.paper) for e in table.groups[0][1] if e.row == "StochLWTA-ML" and e.ours is not None}
-    assert found == {"train_ms": (20.0, 63.11), "predict_ms": (3.0, 25.45), "params": (2000, 2092)}
+    # Its own number of tasks is 50, as the paper's.
+    times = {"train_ms": (20.0, None), "train_ms, 50 tasks": (20.0, 63.11), "predict_ms": (3.0, 25.45)}
+    assert found == {**times, "params": (2000, 2092)}
+    assert "20.00 [19.00, 22.00] for 50 tasks / 63.11" in render.markdown(table)
     missing = next(e for e in table.groups[0][1] if (e.row, e.column) == ("MAML", "train_ms"))
     assert missing.fill_by == f"python -m stochlwta_tf.experiment.timing --suite table6 --out {tmp_path}/timing-table6.json"
 
@@ -51,6 +54,15 @@ def test_all_times_of_a_table_are_of_one_file(tmp_path):
     write("b", ["StochLWTA-ML"], 99.0)
     table = tables.table(suite_file.load("table6"), collect.collect(tmp_path))
     assert {(e.row, e.ours) for e in table.groups[0][1] if e.measure == "train_ms" and e.ours} == {("MAML", 10.0), ("StochLWTA-ML", 10.0)}
+
+
+def test_a_suite_times_each_configuration_once_and_all_at_fifty_tasks():
+    configs = timing._of_suite("table6", ("train_ms", "predict_ms"), []).values()
+    batches = {}
+    for config in configs:
+        batches.setdefault(config.name, []).append(config.training.batch)
+    assert all(50 in each and len(set(each)) == len(each) for each in batches.values())
+    assert batches["sinusoid_default"] == [50] and batches["sinusoid_default_maml"] == [25, 50]
 
 
 def test_a_configuration_without_its_data_is_passed_by(tmp_path, capsys):

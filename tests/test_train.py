@@ -3,6 +3,7 @@
 import csv
 import os
 import random
+import shutil
 import signal
 import subprocess
 import sys
@@ -105,6 +106,21 @@ def test_a_killed_run_resumes_bit_for_bit(config, tmp_path):
     rows = [[{k: v for k, v in row.items() if k != "seconds"} for row in csv.DictReader(f.metrics.open())] for f in (whole, killed)]
     assert rows[0] == rows[1]
     assert len(rows[0]) == 80
+
+
+def test_a_run_whose_last_checkpoint_was_cut_resumes_from_the_one_before(run, tmp_path, capfd):
+    damaged = RunFolder(shutil.copytree(run.path, tmp_path / "run"))
+    (damaged.checkpoints / "checkpoint").unlink()
+    data = damaged.checkpoints / "ckpt-200.data-00000-of-00001"
+    data.write_bytes(data.read_bytes()[:100])
+    damaged.environment.write_text("")
+    assert train.main(["--resume", "--out", str(damaged.path)]) == 0
+    error = capfd.readouterr().err
+    assert f"{damaged.checkpoints}: ckpt-200 cannot be restored; resuming from ckpt-150, the newest whole checkpoint.\n" in error
+    assert f"{damaged.environment}: cannot be read (Expecting value" in error
+    a, b = final_state(run), final_state(damaged)
+    assert a.keys() == b.keys() and all(np.array_equal(a[key], b[key]) for key in a)
+    assert [row["iteration"] for row in read(damaged.metrics)] == ["50", "100", "150", "200"]
 
 
 def test_a_signal_ends_a_run_that_can_be_resumed(config, tmp_path):

@@ -18,7 +18,8 @@ def variance(draws, mean):
 
         variance(np.array([[[[0.0]], [[2.0]]]]), None)  # [[1.0]]
     """
-    return np.var(draws, axis=1).sum(-1)
+    with np.errstate(over="ignore", invalid="ignore"):  # a task that diverged has no variance
+        return np.var(draws, axis=1).sum(-1)
 
 
 def entropy(draws, mean):

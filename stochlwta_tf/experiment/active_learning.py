@@ -1,8 +1,10 @@
 """Active learning: a learner labels a few examples of its own choice, `evaluate.py --run DIR --active`.
 
-The paper's section 4.3 (figure 4c) gives no details; this is our reading.  Of each test task a few examples are labelled and a pool is
-not.  The learner adapts from the meta-learned state to what is labelled, is tested on the task's queries, asks for the label of one
-example of the pool, and begins again from the meta-learned state.  Strategies are compared on the same tasks, first examples and pools.
+The paper (section 4.3, figure 4c) labels 5 points, then asks for 5 more, those of the largest variance over sampled regressors; that
+they are asked for one at a time, the pool and beginning again each time are our reading.  Of each test task a few examples are labelled
+and a pool is not.  The learner adapts from the meta-learned state to what is labelled, is tested on the task's queries, asks for the label
+of one example of the pool, and begins again from the meta-learned state.  Strategies are compared on the same tasks, first examples and
+pools.
 """
 
 from pathlib import Path
@@ -11,16 +13,15 @@ import numpy as np
 import tensorflow as tf
 
 from stochlwta_tf.errors import ConfigurationError
-from stochlwta_tf.experiment import acquisition, build, metrics
+from stochlwta_tf.experiment import acquisition, build, intervals, measures, metrics
 from stochlwta_tf.experiment import config as configuration
-from stochlwta_tf.experiment.predictions import check_finite
 from stochlwta_tf.experiment.run_folder import replacing, write_json
 from stochlwta_tf.experiment.tested import described
 
 _START = 5  # labelled points of a regression task
 
 
-def active(config, folder, learner, path=None):
+def active(config, folder, learner, path=None, classes=None):
     """Runs a configuration's active learning with a trained learner; writes, draws, prints and returns the result.
 
     Args:
@@ -28,6 +29,7 @@ def active(config, folder, learner, path=None):
         folder: The `RunFolder`.
         learner: The trained `MetaLearner`, with the test's options.
         path: The result's file; `active.json` in the folder by default. The figure stands beside it.
+        classes: The test classes that the run recorded; see `build.tasks`.
 
     Returns:
         A dictionary; see `docs/regression.md`.
@@ -38,7 +40,7 @@ def active(config, folder, learner, path=None):
     """
     from stochlwta_tf.report import active_figure
 
-    distribution, labelled, pool = candidates(config)
+    distribution, labelled, pool = candidates(config, classes)
     kind = distribution.kind
     names = acquisition.strategies(config.active_learning.strategy, kind, learner)
     chosen = {name: run(learner, distribution, labelled, pool, name, config) for name in names}
@@ -47,9 +49,10 @@ def active(config, folder, learner, path=None):
         "measure": "mse" if kind == "regression" else "accuracy",
         "unit": "" if kind == "regression" else "%",
         "labelled": [len(labelled) + i for i in range(config.active_learning.queries + 1)],
-        "strategies": {name: intervals(values) for name, values in chosen.items()},
+        "strategies": {name: curve(values, np.inf if kind == "regression" else -np.inf) for name, values in chosen.items()},
         **(informed(learner, distribution, labelled, names[0], chosen, config) if len(names) > 1 else {}),
         "tasks": config.evaluation.tasks,
+        "diverged_rule": measures.RULE,
         "pool": len(pool),
         "evaluation_seed": config.evaluation.seed,
         **described(config, learner),
@@ -62,7 +65,7 @@ def active(config, folder, learner, path=None):
     return result
 
 
-def candidates(config):
+def candidates(config, classes=None):
     """Test tasks whose support set holds the first labelled examples and the pool.
 
     The labels of the pool are so drawn as any support label, with the noise of the setting; the queries are the test's.
@@ -95,26 +98,37 @@ def candidates(config):
         labelled = places % task["shot"] < start  # images come in the order of their classes
     else:
         raise ConfigurationError(f"active learning needs tasks with points or shots. Received: task.name={task['name']}.")
-    return build.tasks(configuration.from_dict(values, where="active_learning"), "test"), places[labelled], places[~labelled]
+    return build.tasks(configuration.from_dict(values, where="active_learning"), "test", classes), places[labelled], places[~labelled]
 
 
 def run(learner, distribution, labelled, pool, strategy, config):
-    """One strategy on the first tasks of a distribution: the measure after each query, `[tasks, queries + 1]`."""
-    parts = []
+    """One strategy on the first tasks of a distribution: the measure after each query, `[tasks, queries + 1]`, NaN where a task diverged.
+
+    Raises:
+        NonFiniteError: Half of the tasks diverged after a query.
+    """
+    parts, targets = [], []
     for index in distribution.batches(config.evaluation.tasks):
         # The same numbers for every learner and strategy that uses them.
         noise = np.random.default_rng([config.evaluation.seed, index]).random((distribution.batch, len(pool)))
         score = noise_score(noise) if strategy == "random" else model_score(learner, acquisition.SCORES[strategy])
         measure = squared_error if distribution.kind == "regression" else accuracy
-        parts.append(learn(learner, distribution.sample(index), labelled, pool, config.active_learning.queries, score, measure)[0])
-    return np.concatenate(parts)[: config.evaluation.tasks]
+        tasks = distribution.sample(index)
+        parts.append(learn(learner, tasks, labelled, pool, config.active_learning.queries, score, measure)[0])
+        targets.append(tasks.query_y.numpy())
+    values, targets = (np.concatenate(column)[: config.evaluation.tasks] for column in (parts, targets))
+    if distribution.kind == "regression":
+        values = np.stack([np.where(metrics.diverged(column, column, targets), np.nan, column) for column in values.T], 1)
+    for column in np.transpose(values):
+        measures.check(np.isnan(column))
+    return values
 
 
 def informed(learner, distribution, labelled, name, chosen, config):
     """What an informed strategy is worth: its paired difference from random choice, and whether its score ranks the errors at all.
 
     Returns:
-        A dictionary: the `intervals` of the difference, and the rank correlation of the score with the error over the test's queries, with
+        A dictionary: the `curve` of the difference, and the rank correlation of the score with the error over the test's queries, with
         the first labels, its mean over tasks and half of the 95 % interval.
     """
     values = []
@@ -123,10 +137,12 @@ def informed(learner, distribution, labelled, name, chosen, config):
         draws, mean = predicted(learner, with_support(tasks, np.tile(labelled, (len(tasks.key), 1))))
         y = tasks.query_y.numpy()
         error = np.sum((mean - y) ** 2, -1) if distribution.kind == "regression" else -np.take_along_axis(mean, y[..., None], -1)[..., 0]
-        values.append(acquisition.rank_correlation(acquisition.SCORES[name](draws, mean), error))
-    value, ci95 = metrics.mean_and_ci95(np.concatenate(values)[: config.evaluation.tasks])
+        correlation = acquisition.rank_correlation(acquisition.SCORES[name](draws, mean), error)
+        values.append(np.where(metrics.diverged(draws), np.nan, correlation))
+    values = np.concatenate(values)[: config.evaluation.tasks]
+    value, ci95 = intervals.mean_and_ci95(values[~np.isnan(values)])
     return {
-        f"{name} - random": intervals(chosen[name] - chosen["random"]),
+        f"{name} - random": curve(chosen[name] - chosen["random"]),
         "rank_correlation": {"of": f"{name} and error over the queries, {len(labelled)} labelled", "value": value, "ci95": ci95},
     }
 
@@ -168,7 +184,6 @@ def learn(learner, tasks, labelled, pool, queries, score, measure):
 def predicted(learner, tasks):
     """Draws, of the means alone where the noise is learned, and the predictive mean."""
     outputs = learner.predict_tasks(tasks)
-    check_finite(outputs.numpy())
     return np.asarray(learner.likelihood.split(outputs)[0]), learner.predictive(outputs).numpy()
 
 
@@ -185,16 +200,28 @@ def squared_error(draws, mean, y):
 
 
 def accuracy(draws, mean, y):
-    return 100 * metrics.accuracy(mean, y)
+    return np.where(metrics.diverged(draws), np.nan, 100 * metrics.accuracy(mean, y))
 
 
-def intervals(values):
-    """Mean over tasks, half of its 95 % interval, and median, after each query, as lists; of differences the interval is the paired one.
+def curve(values, worst=None):
+    """What is known of a measure after each query, as lists.
 
-    The median, because a single task whose inner steps diverge can be most of a mean squared error.
+    Args:
+        values: `[tasks, queries + 1]`, NaN where a task diverged; differences of two strategies are paired by task.
+        worst: What a diverged task counts as in the median; by default it is left out there too, as of a difference.
+
+    Returns:
+        A dictionary: `value` and `ci95`, the mean over the tasks that did not diverge and half of its 95 % interval; `median`, `median_low`
+        and `median_high`, the median and its 95 % interval, because a single task whose inner steps go wrong can be most of a mean
+        squared error; and `diverged`, how many tasks did.
     """
-    pairs = [metrics.mean_and_ci95(column) for column in np.transpose(values)]
-    return {"value": [value for value, _ in pairs], "ci95": [ci95 for _, ci95 in pairs], "median": np.median(values, 0).tolist()}
+    rows = []
+    for column in np.transpose(values):
+        lost = np.isnan(column)
+        ranked = column[~lost] if worst is None else np.where(lost, worst, column)
+        rows.append((*intervals.mean_and_ci95(column[~lost]), *intervals.median_and_ci95(ranked), int(lost.sum())))
+    keys = ("value", "ci95", "median", "median_low", "median_high", "diverged")
+    return {key: list(column) for key, column in zip(keys, zip(*rows), strict=True)}
 
 
 def show(result):
@@ -203,7 +230,7 @@ def show(result):
     from rich.table import Table
 
     measure = f"{result['measure']}, {result['unit']}" if result["unit"] else result["measure"]
-    print(f"{result['name']}: {result['tasks']} test tasks, {measure} ± 95 % CI after each query of {result['pool']}")
+    print(f"{result['name']}: {result['tasks']} test tasks, {measure} ± 95 % CI (median) after each query of {result['pool']}")
     columns = {**result["strategies"], **{key: value for key, value in result.items() if key.endswith("- random")}}
     table = Table()
     table.add_column("labelled", justify="right")
@@ -212,5 +239,8 @@ def show(result):
     for i, count in enumerate(result["labelled"]):
         table.add_row(str(count), *(f"{c['value'][i]:.4g} ± {c['ci95'][i]:.2g} ({c['median'][i]:.4g})" for c in columns.values()))
     Console().print(table)
+    for name, c in columns.items():
+        if most := max(c["diverged"]):
+            print(f"{name}: up to {most} of {result['tasks']} tasks diverged: {result['diverged_rule']}")
     if found := result.get("rank_correlation"):
         print(f"rank correlation of {found['of']}: {found['value']:.3f} ± {found['ci95']:.3f}; without any it is no guide")

@@ -1,7 +1,8 @@
 """What the scoring of the paper's published code adds to an accuracy, one factor at a time: `evaluate.py --run DIR --audit`.
 
 On one trained model the scoring moves from protocol `original_code` to `standard`.  The first rung of the ladder is the number that the
-code prints; each further rung undoes one factor, and keeps undone what came before:
+code prints, where the training has recorded it, or else the trained network's under the published scoring; each further rung undoes one
+factor, and keeps undone what came before:
 
     running mean        the mean over all evaluations of the training → the trained network alone
     axis                each class asks for its best query → each query asks for its best class
@@ -20,7 +21,7 @@ from typing import NamedTuple
 import numpy as np
 
 from stochlwta_tf.errors import ConfigurationError
-from stochlwta_tf.experiment import build, metrics, running_mean
+from stochlwta_tf.experiment import build, intervals, metrics, running_mean
 from stochlwta_tf.experiment.predictions import predict
 from stochlwta_tf.experiment.run_folder import command, device_name, replacing, write_json
 
@@ -45,7 +46,7 @@ def audit(config, folder, trained, out=None):
     Args:
         config: The run's `Configuration`; `evaluation` says on how many tasks.
         folder: Its `RunFolder`.
-        trained: Names of the classes that it was trained on.
+        trained: The `TrainedOn` of the run.
         out: The result's file, `audit.json` in the run's folder by default; the figure lies beside it.
 
     Returns:
@@ -64,7 +65,7 @@ def audit(config, folder, trained, out=None):
         tasks = drawn_by(drawing, distributions).variant(queries=queries)
         batches = tasks.batches(config.evaluation.tasks)
         leaks = np.concatenate([leak(tasks.sample(index), tasks.way) for index in batches])[: config.evaluation.tasks]
-        return predict(learner, tasks, config.evaluation.tasks), leaks
+        return predict(learner, tasks, config.evaluation.tasks).whole(), leaks
 
     def score(rules, queries=1):
         # How predictions are scored does not change them: the axis is changed on the same ones.
@@ -76,6 +77,8 @@ def audit(config, folder, trained, out=None):
         "iterations": config.training.iterations,
         "seed": config.seed,
         "trained_under": config.protocol,
+        "task": config.resolved()["task"],
+        "learner": {"name": config.learner.name},
         "tasks": config.evaluation.tasks,
         "way": config.task.way,
         "shot": config.task.shot,
@@ -151,21 +154,21 @@ def applicable(distributions):
 
 
 def _row(scored):
-    accuracy, ci95 = metrics.mean_and_ci95(scored.accuracy)
+    accuracy, ci95 = intervals.mean_and_ci95(scored.accuracy)
     return {"accuracy": 100 * accuracy, "ci95": 100 * ci95, "leak": 100 * float(scored.leak.mean())}
 
 
 def _change(new, old, paired=False):
     if paired:
-        change, ci95 = metrics.mean_and_ci95(new.accuracy - old.accuracy)
+        change, ci95 = intervals.paired_difference(new.accuracy, old.accuracy)
     else:
-        (a, ci_a), (b, ci_b) = metrics.mean_and_ci95(new.accuracy), metrics.mean_and_ci95(old.accuracy)
+        (a, ci_a), (b, ci_b) = intervals.mean_and_ci95(new.accuracy), intervals.mean_and_ci95(old.accuracy)
         change, ci95 = a - b, float(np.hypot(ci_a, ci_b))
     return {"change": 100 * change, "change_ci95": 100 * ci95}
 
 
 def memoriser(leak_percent, way):
-    """The accuracy, in percent, of knowing one's support images by heart and guessing otherwise."""
+    """The accuracy, in percent, of recognising one's support images and guessing otherwise."""
     return leak_percent + (100 - leak_percent) / way
 
 
@@ -175,14 +178,15 @@ def show(result):
     from rich.table import Table
 
     titles = {"ladder": "from the published scoring to the standard one", "alone": "each factor alone, in the standard scoring"}
-    print("leak: queries among their class's support images; memoriser: what knowing those by heart, and guessing otherwise, would score")
+    print("leak: queries among their class's support images; memoriser: what recognising those, and guessing otherwise, would score")
     print("{name}: {way}-way {shot}-shot, trained under {trained_under}, {tasks} tasks a row".format(**result))
     for part, title in titles.items():
         table = Table("changed", title=title, title_justify="left")
         for column in ("accuracy, %", "change", "leak", "memoriser"):
             table.add_column(column, justify="right")
         for row in result[part]:
-            start = {"ladder": "(as the code prints it)", "alone": "(standard, one query a class)"}[part]
+            first = "(as the code prints it)" if "evaluations" in row else "(the trained network, published scoring)"
+            start = {"ladder": first, "alone": "(standard, one query a class)"}[part]
             interval = f"± {row['ci95']:.1f}" if row["ci95"] is not None else f"({row['evaluations']} evaluations)"
             change = f"{row['change']:+.1f}" if "change" in row else ""
             change += f" ± {row['change_ci95']:.1f}" if "change_ci95" in row else ""

@@ -1,10 +1,12 @@
 """The objects that a configuration stands for: tasks, learner, optimizer; and TensorFlow's settings."""
 
 import contextlib
+import inspect
 import os
 
 from stochlwta_tf.errors import ConfigurationError, UserError
 from stochlwta_tf.experiment import config as configuration
+from stochlwta_tf.experiment.data_record import difference, split_of
 
 # On a CPU the shards of a batch run side by side, so XLA's own threads are in their way; and 512-bit registers, which LLVM avoids unless
 # told otherwise, suit the elementwise noise. Together 1.2 to 1.4 times as fast. XLA ignores the width where there are no such registers.
@@ -34,17 +36,26 @@ def runtime(config):
         raise ConfigurationError(f"runtime can only be set before TensorFlow has started. Received: runtime={config.runtime!r}.") from error
 
 
-def tasks(config, split):
-    """The task distribution of a split: the training tasks of the run's seed, or the test and validation tasks of the evaluation's."""
+def tasks(config, split, classes=None):
+    """The task distribution of a split: the training tasks of the run's seed, or the test and validation tasks of the evaluation's.
+
+    Args:
+        config: A `Configuration`.
+        split: `"train"`, `"validation"` or `"test"`.
+        classes: The split's classes as a run recorded them, for data whose splits depend on what lies in its folder; others have no use for
+            them.
+    """
     from stochlwta_tf.tasks import TASKS
 
-    training = split == "train"
+    training, make = split == "train", TASKS[config.task.name]
+    recorded = {"classes": classes} if classes is not None and "classes" in inspect.signature(make).parameters else {}
     with _named("task"):
-        return TASKS[config.task.name](
+        return make(
             split,
             config.training.batch if training else config.evaluation.batch,
             config.seed if training else config.evaluation.seed,
             **config.task.options(),
+            **recorded,
         )
 
 
@@ -59,25 +70,29 @@ def under_protocol(config, name, trained):
     Args:
         config: The run's `Configuration`.
         name: `"standard"`, `"paper"` or `"original_code"`.
-        trained: Names of the classes that the run was trained on.
+        trained: The `TrainedOn` of the run.
 
     Returns:
-        `Configuration`, `TaskDistribution`.
+        `Configuration`, `TaskDistribution`; its `notes` say so where the test images are not those of when the run was trained.
 
     Raises:
         ConfigurationError: The data set has no such protocol, or `standard` would test on a class that was trained on.
+        DataError: A test class that the run recorded is not there any more.
     """
     from stochlwta_tf.tasks.protocols import check_disjoint
 
-    if name != config.protocol:
+    own = name == config.protocol
+    if not own:
         values = config.resolved()
         if "protocol" not in values["task"]:
             raise ConfigurationError(f"{config.task.name} tasks have the protocol standard alone. Received: --protocol {name}.")
         values["task"]["protocol"] = name
         config = configuration.from_dict(values, where="--protocol")
-    distribution = tasks(config, "test")
+    distribution = tasks(config, "test", trained.test and trained.test.classes)
     if name == "standard":
-        check_disjoint(trained, class_names(distribution))
+        check_disjoint(trained.classes, class_names(distribution))
+    if own and trained.same_images and (changed := difference(trained.test, split_of(distribution))):
+        distribution.notes = (*distribution.notes, f"the test images are not those of when the run was trained: {changed}")
     return config, distribution
 
 

@@ -14,7 +14,11 @@ from stochlwta_tf.experiment import yaml_file
 from stochlwta_tf.experiment.schema import Section, options_of, section, unknown, validate
 
 # The parameters of what a section names that are the program's to fill in.
-_GIVEN = {"task": ("split", "batch", "seed", "banks"), "network": ("input_shape", "outputs"), "learner": ("network", "likelihood")}
+_GIVEN = {
+    "task": ("split", "batch", "seed", "banks", "classes"),
+    "network": ("input_shape", "outputs"),
+    "learner": ("network", "likelihood"),
+}
 
 Count = Annotated[int, Field(ge=1)]
 Positive = Annotated[float, Field(gt=0)]

@@ -7,11 +7,11 @@ from pathlib import Path
 import numpy as np
 
 from stochlwta_tf.errors import ConfigurationError
-from stochlwta_tf.experiment import build, inner_steps, metrics, report_command, running_mean
+from stochlwta_tf.experiment import build, inner_steps, measures, metrics, report_command, running_mean
 from stochlwta_tf.experiment.exit_status import exit_status, stoppable
 from stochlwta_tf.experiment.predictions import predict
 from stochlwta_tf.experiment.run_folder import RunFolder, replacing, write_json
-from stochlwta_tf.experiment.tested import configured, described, trained_classes
+from stochlwta_tf.experiment.tested import configured, described, trained_on
 from stochlwta_tf.tasks.protocols import shared
 
 _SHOWN = 6  # tasks in the figure of predictions
@@ -21,7 +21,7 @@ _LABELS = {
     "brier": "Brier score",
     "ece": "calibration error",
     "mse": "MSE",
-    "coverage90": "in the 90 % band",
+    "coverage90": "in the 90 % band, noise-free targets",
     "noise_std": "learned noise σ",
 }
 
@@ -58,7 +58,7 @@ def _main(arguments):
     run, config = configured(folder, arguments.set, arguments.tasks)
     with stoppable("stopped; what was tested before is kept."):
         build.runtime(config)
-        trained = trained_classes(run, config)
+        trained = trained_on(folder, run, config)
         if arguments.audit:
             from stochlwta_tf.experiment import audit
 
@@ -68,7 +68,8 @@ def _main(arguments):
             from stochlwta_tf.experiment import active_learning
 
             distribution = build.under_protocol(config, config.protocol, trained)[1]
-            active_learning.active(config, folder, build.for_test(build.saved_learner(folder.model, distribution), config), arguments.out)
+            learner = build.for_test(build.saved_learner(folder.model, distribution), config)
+            active_learning.active(config, folder, learner, arguments.out, trained.test and trained.test.classes)
             return
         out = Path(arguments.out) if arguments.out else folder.evaluation
         names = arguments.protocol.split(",") if arguments.protocol else [run.protocol]
@@ -76,7 +77,7 @@ def _main(arguments):
             folder.evaluation = out if name == run.protocol else out.with_stem(f"{out.stem}-{name}")
             if arguments.out:
                 folder.figure = folder.evaluation.with_suffix(".png")
-            evaluate(tested, folder, distribution, trained)
+            evaluate(tested, folder, distribution, trained.classes)
 
 
 def evaluate(config, folder, distribution, trained):
@@ -95,12 +96,17 @@ def evaluate(config, folder, distribution, trained):
         UserError: The model cannot be loaded, does not fit the tasks, or the result not be written.
     """
     learner = build.for_test(build.saved_learner(folder.model, distribution), config)
-    predictions = predict(learner, distribution, config.evaluation.tasks)
+
+    def test(learner):
+        found = predict(learner, distribution, config.evaluation.tasks)
+        measured = measures.regression(found) if distribution.kind == "regression" else measures.classification(found, distribution.rules)
+        return found, measured
+
+    predictions, measured = test(learner)
+    result = _describe(config, learner, predictions, measured)
     if distribution.kind == "regression":
-        noise_std = float(np.mean(predictions.noise_std))
-        result = {**_describe(config, learner, predictions, regression(predictions)), "noise_std": noise_std}
+        result["noise_std"] = float(measured["noise_std"].value if "noise_std" in measured else predictions.noise_std)
     else:
-        result = _describe(config, learner, predictions, classification(predictions, distribution.rules))
         names = build.class_names(distribution)
         result["classes"] = {"test": len(names), "also_trained_on": len(shared(trained, names))}
         if distribution.notes:
@@ -108,60 +114,33 @@ def evaluate(config, folder, distribution, trained):
         if distribution.rules.running_mean and (last := running_mean.last(folder.metrics)):
             result["running_mean"] = last
     if config.evaluation.steps:
-
-        def test(twin):
-            found = predict(twin, distribution, config.evaluation.tasks)
-            return regression(found) if distribution.kind == "regression" else classification(found, distribution.rules)
-
-        result["after_steps"] = inner_steps.after_steps(learner, config.evaluation.steps, test)
+        result["after_steps"] = inner_steps.after_steps(learner, config.evaluation.steps, lambda twin: test(twin)[1])
     write_json(folder.evaluation, result)
     if distribution.kind == "regression" and (distribution.input_shape, distribution.outputs) == ((1,), 1):
-        _draw(folder.figure, distribution.sample(0), predictions)
+        shown = np.flatnonzero(np.isfinite(measured["mse"].each[: distribution.batch]))[:_SHOWN]
+        _draw(folder.figure, distribution.sample(0), predictions, shown, config.learner.name)
     _print(result)
     return result
 
 
-def classification(predictions, rules):
-    """The measures of a classification test under a protocol's `Rules`: `{name: (value, half of the 95 % interval, unit)}`."""
-    p, y = predictions.mean, predictions.query_y
-    return {
-        "accuracy": _percent(metrics.mean_and_ci95(metrics.accuracy_under(rules, p, y))),
-        "nll": (*metrics.mean_and_ci95(metrics.categorical_nll(p, y)), "nats"),
-        "brier": (*metrics.mean_and_ci95(metrics.brier(p, y)), ""),
-        "ece": _percent(metrics.calibration_error(p, y)),
-    }
-
-
-def regression(predictions):
-    """The measures of a regression test, as `classification`."""
-    draws, y, noise_std = predictions.draws, predictions.query_y, predictions.noise_std
-    learned = {"noise_std": (*metrics.mean_and_ci95(np.mean(noise_std, (1, 2, 3))), "")} if np.ndim(noise_std) else {}
-    return {
-        "mse": (*metrics.mean_and_ci95(metrics.squared_error(draws, y)), ""),
-        "nll": (*metrics.mean_and_ci95(metrics.mixture_nll(draws, y, noise_std)), "nats"),
-        "coverage90": _percent(metrics.mean_and_ci95(metrics.coverage(draws, y, noise_std))),
-        **learned,
-    }
-
-
-def _percent(pair):
-    return 100 * pair[0], 100 * pair[1], "%"
-
-
-def _describe(config, learner, predictions, measures):
+def _describe(config, learner, predictions, measured):
     from stochlwta_tf.networks import parameters_of
     from stochlwta_tf.report import paper
 
     resolved = config.resolved()
-    rows = {}
-    for name, (value, ci95, unit) in measures.items():
-        rows[name] = {"value": value, "ci95": ci95, "unit": unit}
-        if reported := paper.reported(name, resolved["task"], resolved["network"], resolved["learner"]):
-            rows[name] |= {"paper": reported.value, "paper_source": reported.where, "difference": value - reported.value}
+    rows = {name: measure.row() for name, measure in measured.items()}
+    for name, row in rows.items():
+        if reported := paper.reported(name, resolved):
+            row |= {"paper": reported.value, "paper_source": reported.where}
+            if not row.get("diverged"):  # a median is not to be compared with the paper's mean
+                row["difference"] = row["value"] - reported.value
+    main = "mse" if "mse" in rows else "accuracy"
+    diverged = measured[main].diverged
     seconds = predictions.seconds[1:] if len(predictions.seconds) > 1 else predictions.seconds
     return {
         "name": config.name,
         "measures": rows,
+        **({"diverged": {"tasks": diverged, "rule": measures.RULE}} if diverged else {}),
         "tasks": len(predictions.query_y),
         **described(config, learner),
         "evaluation": resolved["evaluation"],
@@ -172,22 +151,26 @@ def _describe(config, learner, predictions, measures):
             "milliseconds_per_task": 1000 * float(np.median(seconds)) / config.evaluation.batch,
             "first_batch_seconds": float(predictions.seconds[0]),
         },
+        "per_task": {main: measures.per_task(measured[main])},
     }
 
 
-def _draw(path, tasks, predictions):
-    from stochlwta_tf.report import predictions_figure
+def _draw(path, tasks, predictions, shown, learner):
+    """Draws the tasks of those numbers, which have not diverged."""
+    from stochlwta_tf.report import predictions_figure, style, words
 
-    n = min(_SHOWN, len(tasks.key), len(predictions.mean))
-    order = np.argsort(tasks.query_x.numpy()[:n, :, 0], axis=1)
-    draws = predictions.draws[:n]
-    noise_std = predictions.noise_std[:n] if np.ndim(predictions.noise_std) else predictions.noise_std
-    curves = (tasks.query_x.numpy()[:n], predictions.query_y[:n], predictions.mean[:n], *metrics.mixture_band(draws, noise_std))
+    if not len(shown):
+        return
+    order = np.argsort(tasks.query_x.numpy()[shown, :, 0], axis=1)
+    draws = predictions.draws[shown]
+    noise_std = predictions.noise_std[shown] if np.ndim(predictions.noise_std) else predictions.noise_std
+    curves = (tasks.query_x.numpy()[shown], predictions.query_y[shown], predictions.mean[shown], *metrics.mixture_band(draws, noise_std))
     x, y, mean, low, high = (np.take_along_axis(curve[..., 0], order, 1) for curve in curves)
     draws = np.take_along_axis(draws[..., 0], order[:, None], 2)
-    support = (tasks.support_x.numpy()[:n, :, 0], tasks.support_y.numpy()[:n, :, 0])
+    support = (tasks.support_x.numpy()[shown, :, 0], tasks.support_y.numpy()[shown, :, 0])
+    colour, sigma = style.colour(words.method(learner)), float(np.mean(noise_std))
     with replacing(path) as part:
-        predictions_figure.draw(part, support, (x, y), draws, mean, (low, high), float(np.mean(noise_std)))
+        predictions_figure.draw(part, support, (x, y), draws, mean, (low, high), sigma, shown, colour)
 
 
 def _print(result):
@@ -202,8 +185,10 @@ def _print(result):
     for name, row in result["measures"].items():
         unit = f" {row['unit']}" if row["unit"] else ""
         paper = f"{row['paper']:.2f} ({row['paper_source']})" if "paper" in row else "–"
-        table.add_row(_LABELS[name], f"{row['value']:.4g} ± {row['ci95']:.2g}{unit}", paper)
+        table.add_row(_LABELS[name], inner_steps.shown(row) + unit, paper)
     Console().print(table)
+    if "diverged" in result:
+        print("{tasks} of {of} test tasks diverged: {rule}.".format(of=result["tasks"], **result["diverged"]))
     if "after_steps" in result:
         inner_steps.show(result["after_steps"], _LABELS)
     for note in result.get("data_notes", ()):

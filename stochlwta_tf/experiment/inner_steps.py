@@ -11,10 +11,10 @@ def after_steps(learner, counts, test):
     Args:
         learner: A `MetaLearner`.
         counts: Numbers of inner steps.
-        test: Function from a learner to its measures, `{name: (value, half of the 95 % interval, unit)}`.
+        test: Function from a learner to its measures, `{name: Measured}`.
 
     Returns:
-        `{str(steps): {name: {"value", "ci95", "unit"}}}`, keys as JSON has them. Numbers at which tasks diverge are left out and printed.
+        `{str(steps): {name: Measured.row()}}`, keys as JSON has them. Numbers at which half of the tasks diverge are left out and printed.
     """
     results = {}
     for steps in counts:
@@ -23,7 +23,7 @@ def after_steps(learner, counts, test):
         except NonFiniteError as error:  # does not cost the other numbers
             print(f"after {steps} inner steps: {error}")
             continue
-        results[str(steps)] = {name: dict(zip(("value", "ci95", "unit"), row)) for name, row in measures.items()}
+        results[str(steps)] = {name: measure.row() for name, measure in measures.items()}
     return results
 
 
@@ -37,5 +37,12 @@ def show(results, labels):
     for name, row in next(iter(results.values()), {}).items():
         table.add_column(f"{labels[name]}{', ' + row['unit'] if row['unit'] else ''}", justify="right")
     for steps, rows in results.items():
-        table.add_row(steps, *(f"{row['value']:.4g} ± {row['ci95']:.2g}" for row in rows.values()))
+        table.add_row(steps, *map(shown, rows.values()))
     Console().print(table)
+
+
+def shown(row):
+    """A measure as text: its mean with the interval or, where tasks diverged, its median (the calibration error has none)."""
+    if row.get("diverged") and "median" in row:
+        return f"median {row['median']:.4g} ({row['diverged']} diverged)"
+    return f"{row['value']:.4g} ± {row['ci95']:.2g}"

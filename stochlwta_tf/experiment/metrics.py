@@ -1,27 +1,16 @@
-"""Measures of predictions, and their confidence intervals; NumPy only.
+"""Measures of predictions; NumPy only.
 
-A task's measure is a mean over its queries; a result is the mean over test tasks with a 95 % interval over tasks.
+A task's measure is a mean over its queries; a result is the mean over test tasks with a 95 % interval over tasks (`intervals.py`).
 """
 
 import math
-from statistics import NormalDist
 
 import numpy as np
 
-_Z95 = NormalDist().inv_cdf(0.975)
+from stochlwta_tf.experiment.intervals import t95
+
 _SMALLEST = float(np.finfo("float32").tiny)  # probabilities come in float32; below lies zero, whose log is infinite
 BINS = 15  # of the expected calibration error
-
-
-def mean_and_ci95(values):
-    """Mean over tasks, and half the width of its normal 95 % interval: 1.96 s / sqrt(n).
-
-    Example:
-
-        mean_and_ci95([0.0, 1.0])  # (0.5, 0.98)
-    """
-    values = np.asarray(values, "float64")
-    return float(values.mean()), float(_Z95 * values.std(ddof=1) / np.sqrt(len(values)))
 
 
 def accuracy(probabilities, labels):
@@ -85,7 +74,7 @@ def calibration_error(probabilities, labels):
     tasks, queries = labels.shape
     error = np.abs(gap.sum(0)).sum() / labels.size
     without = np.abs(gap.sum(0) - gap).sum(-1) / (queries * (tasks - 1))
-    return float(error), float(_Z95 * np.sqrt((tasks - 1) * np.var(without)))
+    return float(error), float(t95(tasks - 1) * np.sqrt((tasks - 1) * np.var(without)))
 
 
 def squared_error(draws, targets):
@@ -118,7 +107,11 @@ def mixture_cdf(y, draws, noise_std):
 
 
 def coverage(draws, targets, noise_std, mass=0.9):
-    """Part of the queries inside the central band of that mass of the predictive mixture, for each task; arguments as `squared_error`."""
+    """Part of the queries inside the central band of that mass of the predictive mixture, for each task; arguments as `squared_error`.
+
+    The mixture contains the observation noise.  A calibrated predictor therefore covers `mass` of *noisy* targets; of noise-free ones, such
+    as the sinusoids' test curves, it covers more, up to all of them where the noise is most of the band.
+    """
     return np.mean(np.abs(mixture_cdf(targets, draws, noise_std) - 0.5) <= mass / 2, (-2, -1))
 
 
@@ -135,3 +128,22 @@ def _mixture_quantile(probability, draws, noise_std):
         below = mixture_cdf(middle, draws, noise_std) < probability
         low, high = np.where(below, middle, low), np.where(below, high, middle)
     return (low + high) / 2
+
+
+ABSURD = 100  # times the variance of all targets
+
+
+def diverged(draws, errors=None, targets=None):
+    """Which tasks diverged in their inner steps, `[tasks]`.
+
+    A task has diverged whose outputs, or their squares, are not finite; in regression also one whose squared error is over 100 times the
+    variance of the targets of all tasks, which is what the best constant prediction would be off by.
+
+    Args:
+        draws: The network's outputs `[tasks, ...]`.
+        errors: `squared_error` of each task, in regression.
+        targets: Of all tasks, in regression.
+    """
+    with np.errstate(over="ignore", invalid="ignore"):
+        infinite = ~np.isfinite(np.square(draws)).reshape(len(draws), -1).all(1)
+        return infinite if errors is None else infinite | ~(errors <= ABSURD * np.var(targets))

@@ -8,7 +8,7 @@ from stochlwta_tf.errors import ConfigurationError, UserError
 from stochlwta_tf.experiment import build
 from stochlwta_tf.experiment.exit_status import stoppable
 from stochlwta_tf.experiment.run_folder import RunFolder, command, replacing, write_json
-from stochlwta_tf.experiment.tested import configured, trained_classes
+from stochlwta_tf.experiment.tested import configured, trained_on
 
 _WINNERS_TASKS = 50
 _INTERVALS = 10  # of the input, in a regression
@@ -33,10 +33,18 @@ def report(what, arguments):
         raise ConfigurationError(f"a picture's --out must end in .png or .svg. Received: --out {out}.")
     with stoppable("stopped; no picture was made."):
         build.runtime(config)
-        distribution = build.under_protocol(config, config.protocol, trained_classes(run, config))[1]
+        distribution = build.under_protocol(config, config.protocol, trained_on(folder, run, config))[1]
         learner = build.for_test(build.saved_learner(folder.model, distribution), config)
         result = {"reliability": _reliability, "winners": _winners}[what](learner, distribution, config, arguments.tasks is None)
-        result = {"name": config.name, "protocol": config.protocol, "seed": config.seed, "iterations": config.training.iterations, **result}
+        about = {"task": config.resolved()["task"], "learner": {"name": config.learner.name}}
+        result = {
+            "name": config.name,
+            **about,
+            "protocol": config.protocol,
+            "seed": config.seed,
+            "iterations": config.training.iterations,
+            **result,
+        }
         write_json(out.with_suffix(".json"), {**result, "command": command()})
         with replacing(out) as part:
             _draw(what, part, out.suffix[1:], result)
@@ -56,7 +64,7 @@ def _reliability(learner, distribution, config, _):
 
     if distribution.kind != "classification":
         raise UserError(f"--reliability is of class probabilities; {config.name} predicts real numbers (see coverage90 in its evaluation).")
-    predictions = predict(learner, distribution, config.evaluation.tasks)
+    predictions = predict(learner, distribution, config.evaluation.tasks).whole()
     return {"tasks": len(predictions.query_y), **reliability.bins(predictions.mean, predictions.query_y)}
 
 

@@ -25,6 +25,15 @@ class Predictions(NamedTuple):
     seconds: np.ndarray
     noise_std: float | np.ndarray | None = None
 
+    def whole(self):
+        """These predictions.
+
+        Raises:
+            NonFiniteError: Those of some tasks are not finite.
+        """
+        check_finite(self.draws)
+        return self
+
 
 def predict(learner, distribution, tasks):
     """Adapts to each of the first `tasks` tasks of a distribution and predicts its queries.
@@ -35,10 +44,7 @@ def predict(learner, distribution, tasks):
         tasks: How many.
 
     Returns:
-        `Predictions`.
-
-    Raises:
-        NonFiniteError: The adaptation to some tasks diverged.
+        `Predictions`; not finite where the adaptation to a task diverged.
     """
     batches, seconds = [], []
     for index in distribution.batches(tasks):
@@ -48,7 +54,6 @@ def predict(learner, distribution, tasks):
         seconds.append(time.perf_counter() - start)
         batches.append((batch.query_y.numpy(), draws, learner.predictive(draws).numpy()))
     query_y, outputs, mean = (np.concatenate(column)[:tasks] for column in zip(*batches, strict=True))
-    check_finite(outputs)
     draws, noise_std = learner.likelihood.split(outputs)
     if np.ndim(noise_std):
         noise_std = np.asarray(noise_std)[:, :, :1]  # the same for every query

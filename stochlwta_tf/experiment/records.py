@@ -6,13 +6,15 @@ iteration are trained again, hence cut off.
 """
 
 import csv
+import re
+import sys
 import time
 
 import keras
 import tensorflow as tf
 
 from stochlwta_tf.errors import UserError
-from stochlwta_tf.experiment.run_folder import replacing, writing
+from stochlwta_tf.experiment.run_folder import replacing, write_text, writing
 
 
 class MetricsLog(keras.callbacks.Callback):
@@ -59,14 +61,14 @@ class MetricsLog(keras.callbacks.Callback):
             self._columns += new
             self._write_all()
         else:
-            with writing(self._csv), self._csv.open("a", newline="") as file:
+            with writing(self._csv), self._csv.open("a", newline="", encoding="utf-8") as file:
                 self._table(file).writerow(row)
         with writing(self._csv.parent):
             self._to_board(row)
             self._board.flush()
 
     def _write_all(self):
-        with replacing(self._csv) as part, part.open("w", newline="") as file:
+        with replacing(self._csv) as part, part.open("w", newline="", encoding="utf-8") as file:
             table = self._table(file)
             table.writeheader()
             table.writerows(self._rows)
@@ -84,11 +86,11 @@ class MetricsLog(keras.callbacks.Callback):
 def read(path):
     """The whole rows of a `metrics.csv` as dictionaries of strings; none where there is no file.
 
-    A row that a crash cut short is left out, and what follows it.
+    A row that a crash cut short or filled with zeros is left out, and what follows it.
     """
     if not path.exists():
         return []
-    rows, text = [], path.read_text(encoding="utf-8")
+    rows, text = [], path.read_text(encoding="utf-8", errors="replace").partition("\0")[0]
     for row in csv.DictReader(text[: text.rfind("\n") + 1].splitlines()):
         if None in row.values() or not (row.get("iteration") or "").isdigit():
             break
@@ -99,6 +101,9 @@ def read(path):
 class Checkpoints(keras.callbacks.Callback):
     """Saves the learner with its optimizer after each epoch.  Must be the last callback: what it saves counts as recorded.
 
+    Which checkpoints there are is what the files say.  TensorFlow's own list of them, the file `checkpoint`, is lost by a power cut or by
+    a copy of `ckpt-*` alone, and a run that believed it would begin at 0 and delete them.
+
     Args:
         folder: Where the checkpoints go.
         learner: The compiled learner, its optimizer built.
@@ -107,10 +112,16 @@ class Checkpoints(keras.callbacks.Callback):
 
     def __init__(self, folder, learner, keep):
         super().__init__()
-        self._folder = folder
+        self._folder, self._keep = folder, keep
         self._checkpoint = tf.train.Checkpoint(learner=learner)
+        self._listed = _listed(folder)
         with writing(folder):
-            self._manager = tf.train.CheckpointManager(self._checkpoint, str(folder), max_to_keep=keep)
+            if not self._listed:
+                (folder / _LIST).unlink(missing_ok=True)  # it says nothing, and TensorFlow fails on an empty one
+            self._manage()
+
+    def _manage(self):
+        self._manager = tf.train.CheckpointManager(self._checkpoint, str(self._folder), max_to_keep=self._keep)
 
     @property
     def latest(self):
@@ -118,21 +129,58 @@ class Checkpoints(keras.callbacks.Callback):
         return self._manager.latest_checkpoint
 
     def restore(self):
-        """Restores the last checkpoint, if there is one.
+        """Restores the newest whole checkpoint, and says so where that is not the last one that was listed; nothing where there is none.
 
         Raises:
-            UserError: It is damaged, or of other code.
+            UserError: There are checkpoints, and each is damaged or of other code.
         """
-        if self.latest is None:
+        found, damaged, reason = _saved(self._folder), [], None
+        for number, path in enumerate(found):
+            try:
+                self._checkpoint.restore(str(path)).assert_existing_objects_matched()
+            except (tf.errors.OpError, AssertionError, ValueError, LookupError, RuntimeError) as error:  # the reader's own are Python's
+                damaged.append(path)
+                reason = reason or str(error).strip().splitlines()[0][:200]
+                continue
+            if damaged or not self._listed:
+                why = f"{', '.join(p.name for p in damaged)} cannot be restored" if damaged else f"{_LIST} is missing or damaged"
+                print(f"{self._folder}: {why}; resuming from {path.name}, the newest whole checkpoint.", file=sys.stderr)
+            if self.latest != str(path):
+                self._relist(found[number:])
             return
-        try:
-            self._checkpoint.restore(self.latest).assert_existing_objects_matched()
-        except (tf.errors.OpError, AssertionError, ValueError) as error:
-            reason = str(error).strip().splitlines()[0][:200]
+        if damaged:
+            none = f" Nor can {', '.join(p.name for p in damaged[1:])}." if len(damaged) > 1 else ""
             raise UserError(
-                f"{self.latest}: this checkpoint cannot be restored, it is damaged or from another version: {reason}"
-            ) from error
+                f"{damaged[0]}: this checkpoint cannot be restored, it is damaged or from another version: {reason}.{none} To train from"
+                " the start, choose another folder by --out."
+            )
+
+    def _relist(self, paths):
+        """Makes TensorFlow's list one of these checkpoints, newest first; of a list without times it would delete none."""
+        lines = [f'model_checkpoint_path: "{paths[0].name}"']
+        for path in reversed(paths):
+            lines += [f'all_model_checkpoint_paths: "{path.name}"', f"all_model_checkpoint_timestamps: {time.time()}"]
+        write_text(self._folder / _LIST, "\n".join([*lines, "last_preserved_timestamp: 0.0", ""]))
+        with writing(self._folder):
+            self._manage()
 
     def on_epoch_end(self, epoch, logs=None):
         with writing(self._folder):
             self._manager.save(checkpoint_number=int(self.model.optimizer.iterations))
+
+
+_LIST = "checkpoint"  # TensorFlow's name for its list of checkpoints
+
+
+def _listed(folder):
+    """Whether TensorFlow's list of the checkpoints can be read."""
+    try:
+        return tf.train.get_checkpoint_state(str(folder)) is not None
+    except (ValueError, tf.errors.OpError):  # empty, or not text
+        return False
+
+
+def _saved(folder):
+    """The checkpoints of a folder, newest first; the index is what is written last."""
+    numbers = (re.fullmatch(r"ckpt-(\d+)\.index", path.name) for path in folder.glob("ckpt-*.index"))
+    return [folder / f"ckpt-{n}" for n in sorted((int(match[1]) for match in numbers if match), reverse=True)]

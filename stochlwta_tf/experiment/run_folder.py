@@ -1,6 +1,7 @@
 """The folder of a run: what is in it, and how it is written so that a crash leaves it whole."""
 
 import contextlib
+import itertools
 import json
 import os
 import platform
@@ -20,6 +21,7 @@ class RunFolder:
 
     Attributes:
         config: `config.yaml`, every key resolved; can be given to `train.py --config` as it is.
+        data: `data.json`: the classes of each split and a fingerprint of their images, for classification; see `data_record`.
         environment: `environment.json`: versions, devices, threads, seed, git revision and command of each start.
         metrics: `metrics.csv`, a row for every `training.log_every` meta-iterations.
         tensorboard: Folder of the same numbers for TensorBoard.
@@ -32,6 +34,7 @@ class RunFolder:
     def __init__(self, path):
         self.path = Path(path)
         self.config = self.path / "config.yaml"
+        self.data = self.path / "data.json"
         self.environment = self.path / "environment.json"
         self.metrics = self.path / "metrics.csv"
         self.tensorboard = self.path / "tensorboard"
@@ -80,14 +83,37 @@ class RunFolder:
         finally:
             lock.release()
 
-    def begin(self, config):
-        """Writes the configuration and the environment."""
+    def begin(self, config, data=None):
+        """Writes the configuration and, of a new run, what the data is; and the environment.
+
+        Args:
+            config: The `Configuration`.
+            data: What `data_record.describe` says of the splits; nothing for regression.
+        """
         with writing(self.path):
             self.path.mkdir(parents=True, exist_ok=True)
         if not self.config.exists():
             write_text(self.config, config.to_yaml())
-        starts = json.loads(self.environment.read_text()) if self.environment.exists() else []
-        write_json(self.environment, [*starts, environment(config)])
+            if data:
+                write_text(self.data, json.dumps(data, indent=2) + "\n")  # in ASCII: a folder's name may be no UTF-8
+        write_json(self.environment, [*self._starts(), environment(config)])
+
+    def _starts(self):
+        """The earlier starts.  A file that cannot be read is set aside, because nothing of the training depends on it."""
+        if not self.environment.exists():
+            return []
+        try:
+            starts = json.loads(self.environment.read_text(encoding="utf-8"))
+            if isinstance(starts, list):
+                return starts
+            reason = f"it holds a {type(starts).__name__}, not a list"
+        except ValueError as error:  # not JSON, or not UTF-8
+            reason = str(error).splitlines()[0]
+        aside = next(path for n in itertools.count(1) if not (path := self.path / f"environment-damaged-{n}.json").exists())
+        with writing(aside):
+            os.replace(self.environment, aside)
+        print(f"{self.environment}: cannot be read ({reason}); set aside as {aside.name}.", file=sys.stderr)
+        return []
 
 
 @contextlib.contextmanager
@@ -120,6 +146,8 @@ def replacing(path):
     try:
         with writing(path):
             yield part
+            with part.open("rb+") as file:
+                os.fsync(file.fileno())  # or a power cut may leave the new name with nothing in it
             os.replace(part, path)
     finally:
         with contextlib.suppress(OSError):  # where nothing can be written nothing can be removed either

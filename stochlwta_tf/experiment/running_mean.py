@@ -12,8 +12,9 @@ _COLUMNS = ("running_train_accuracy", "running_test_accuracy")
 class RunningMean(keras.callbacks.Callback):
     """Logs `running_train_accuracy` and `running_test_accuracy`, as protocol `original_code` has them.
 
-    Every 50 meta-iterations one task of the training classes and one of the test classes is adapted to and scored across its queries; a
-    row of `metrics.csv` has the means of all scores so far.  The mean is behind the network that it is printed for.
+    Before meta-iterations 0, 50, 100, … one task of the training classes and one of the test classes is adapted to and scored across its
+    queries; a row of `metrics.csv` has the means of all scores so far.  The mean is behind the network that it is printed for, and begins
+    with the untrained one.
 
     Args:
         training, test: `ImageTasks` that draw one task a batch, of the training and of the test classes.
@@ -24,14 +25,13 @@ class RunningMean(keras.callbacks.Callback):
     def __init__(self, training, test, path, done):
         super().__init__()
         self._tasks = dict(zip(_COLUMNS, (training, test), strict=True))
-        self._count, self._way = done // EVERY, test.way
+        self._count, self._way = evaluations(done), test.way
         last = next((row for row in read(path) if int(row["iteration"]) == done), dict.fromkeys(_COLUMNS, 0.0))
         # Numbers of classes that were right: whole, so that a resumed mean is the uninterrupted one to the last bit.
         self._right = {name: round(float(last.get(name) or 0.0) * self._count * self._way) for name in _COLUMNS}
 
-    def on_train_batch_end(self, batch, logs=None):
-        iteration = int(self.model.optimizer.iterations)
-        if iteration // EVERY == self._count:
+    def on_train_batch_begin(self, batch, logs=None):
+        if int(self.model.optimizer.iterations) < EVERY * self._count:
             return
         for name, tasks in self._tasks.items():
             predicted = self.model.predictive(self.model.predict_tasks(tasks.sample(self._count))).numpy()
@@ -39,7 +39,12 @@ class RunningMean(keras.callbacks.Callback):
         self._count += 1
 
     def on_epoch_end(self, epoch, logs=None):
-        logs |= {name: right / (self._count * self._way) for name, right in self._right.items() if self._count}
+        logs |= {name: right / (self._count * self._way) for name, right in self._right.items()}
+
+
+def evaluations(iterations):
+    """How many were made before so many meta-iterations were done: at 0, 50, 100, …"""
+    return -(-iterations // EVERY)
 
 
 def last(path):
@@ -48,4 +53,4 @@ def last(path):
     if not rows:
         return None
     training, test = (100 * float(rows[-1][name]) for name in _COLUMNS)
-    return {"training": training, "test": test, "evaluations": int(rows[-1]["iteration"]) // EVERY}
+    return {"training": training, "test": test, "evaluations": evaluations(int(rows[-1]["iteration"]))}

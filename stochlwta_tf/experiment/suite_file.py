@@ -27,6 +27,9 @@ class Column(Section):
         measure: What its cells hold, such as `mse`, or `mse@10` for 10 inner steps; the suite's by default.
         paper: Where its numbers are in `report/paper.yaml`, as keys; a row's own come last. The suite's by default.
         reported: Its name among the paper's columns; the label by default.
+        reported_rows: Rows, by label with or without variant, whose numbers the paper's of this column are to be compared with; all by
+            default.
+        set: Keys of the configuration that are set otherwise in its cells.
         run: Whether its cells ask for runs; not those that are filled by a timing.
     """
 
@@ -35,6 +38,8 @@ class Column(Section):
     measure: str | None = None
     paper: Keys | None = None
     reported: str | None = None
+    reported_rows: tuple[str, ...] | None = None
+    set: dict[str, Value] = {}
     run: bool = True
 
 
@@ -97,6 +102,11 @@ class Suite(Section):
     @pydantic.model_validator(mode="after")
     def _check(self):
         labels, filled = [column.label for column in self.columns], set()
+        rows = [name for row in self.rows for name in dict.fromkeys((row.label, row.full_label))]
+        for column in self.columns:
+            for label in column.reported_rows or ():
+                if label not in rows:
+                    raise ValueError(f"column {column.label}: {unknown('row', label, label, rows)}")
         for row in self.rows:
             for label in row.columns or ():
                 if label not in labels:
@@ -156,7 +166,7 @@ class Cell(NamedTuple):
     def assignments(self):
         """The `key=value` settings over the file."""
         name = [f"name={self.row.name.format(task=self.task)}"] if self.row.name else []
-        return [*name, *_assignments(self.row.set)]
+        return [*name, *_assignments({**self.row.set, **self.column.set})]
 
     @property
     def test_assignments(self):

@@ -1,7 +1,7 @@
 """The test of a trained run: what may be set otherwise in it, and what a result says of it beside the numbers."""
 
 from stochlwta_tf.errors import ConfigurationError
-from stochlwta_tf.experiment import build
+from stochlwta_tf.experiment import build, data_record
 from stochlwta_tf.experiment import config as configuration
 from stochlwta_tf.experiment.run_folder import command, device_name
 
@@ -31,17 +31,27 @@ def configured(folder, assignments, tasks=None):
     return run, config
 
 
-def trained_classes(run, config):
-    """Names of the classes that a run was trained on.
+def trained_on(folder, run, config):
+    """What a run was trained on, and is to be tested on: as it recorded, else worked out from the data as it is now, which is said.
 
     Args:
+        folder: The `RunFolder`.
         run: The run's own `Configuration`, whose splits count, whatever a test has set otherwise.
         config: The test's, which says where the data lies now.
+
+    Returns:
+        A `data_record.TrainedOn`.
     """
+    record = data_record.read(folder.data)
+    if record is not None:
+        return data_record.trained_on(record, run, config)
     values = run.resolved()
     if run.task.name == config.task.name and "data_dir" in values["task"]:
         values["task"]["data_dir"] = config.resolved()["task"]["data_dir"]
-    return build.class_names(build.tasks(configuration.from_dict(values, where="the run"), "train"))
+    names = build.class_names(build.tasks(configuration.from_dict(values, where="the run"), "train"))
+    if names:
+        data_record.unknown(folder.data)
+    return data_record.TrainedOn(names)
 
 
 def described(config, learner):

@@ -70,8 +70,10 @@ def _main(arguments):
 
 def _of_suite(name, measures, assignments):
     """The configurations of a suite's cells of some measures, by what tells them apart."""
-    cells = [cell for cell in suite_file.load(name).cells() if cell.measure in measures and cell.exists]
-    return {(cell.config, *cell.assignments): cell.load(assignments) for cell in cells}
+    from stochlwta_tf.report import match
+
+    configs = [cell.load(assignments) for cell in suite_file.load(name).cells() if cell.measure in measures and cell.exists]
+    return {json.dumps(match.timed(config), sort_keys=True): config for config in configs}
 
 
 class Contestant:

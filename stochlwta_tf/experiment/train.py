@@ -4,7 +4,7 @@ import argparse
 import sys
 
 from stochlwta_tf.errors import ConfigurationError, NonFiniteError
-from stochlwta_tf.experiment import build
+from stochlwta_tf.experiment import build, data_record
 from stochlwta_tf.experiment import config as configuration
 from stochlwta_tf.experiment.exit_status import exit_status, stoppable
 from stochlwta_tf.experiment.run_folder import RunFolder, replacing
@@ -64,16 +64,21 @@ def train(config, folder):
         folder: A `RunFolder`; made where it is missing.
 
     Raises:
-        UserError: The configuration cannot be built, or the folder not written.
+        UserError: The configuration cannot be built, the data is not what the run began with, or the folder not written.
         NonFiniteError: A loss or meta-gradient was NaN or infinite.
     """
     build.runtime(config)
-    splits = {split: build.tasks(config, split) for split in ("train", "validation", "test")}
+    record = data_record.read(folder.data)
+    splits = {split: build.tasks(config, split, data_record.classes(record, split)) for split in ("train", "validation", "test")}
     learner = build.learner(config, splits["train"])
     if learner.train_score == "query" and not splits["train"].dataset().element_spec["query_x"].shape[1]:
         raise ConfigurationError(f"the meta-loss of learner.name={config.learner.name} needs task.train_queries of 1 or more. Received: 0.")
+    if record is not None:
+        data_record.check(folder.data, record, splits)
+    elif folder.config.exists() and splits["train"].kind == "classification":
+        data_record.unknown(folder.data)
     with folder.alone():
-        folder.begin(config)
+        folder.begin(config, data_record.describe(splits))
         fit(config, folder, learner, splits)
         with replacing(folder.model) as part:
             learner.save(part)

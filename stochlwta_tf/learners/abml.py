@@ -124,11 +124,11 @@ class ABML(MetaGradientLearner):
         }
         return self.sum_terms(terms), self.query_score(task, tf.stack(draws))
 
-    def predict_adapted(self, adapted, state, support_x, query_x, key, probe=None):
+    def predict_adapted(self, adapted, state, support_x, query_x, key, **how):
         mu, rho = adapted
 
         def draw(draw_key):
             weights = self.sample(mu, self.stds(rho), draw_key)
-            return self.call_on_query(weights, state, support_x, query_x, draw_key, training=False, probe=probe)[0]
+            return self.call_on_query(weights, state, support_x, query_x, draw_key, training=False, **how)[0]
 
         return self.task_runner.map_draws(draw, random.split(key, self.draws, Stream.PREDICTION))

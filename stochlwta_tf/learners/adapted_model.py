@@ -1,11 +1,15 @@
 """A learner adapted to one task, for users with arrays in hand."""
 
+import functools
 from typing import NamedTuple
 
 import numpy as np
 import tensorflow as tf
 
 from stochlwta_tf import random
+from stochlwta_tf.layers import BatchNormalization
+
+_STATISTICS = ("support", "transductive")
 
 
 class Prediction(NamedTuple):
@@ -25,14 +29,20 @@ class Prediction(NamedTuple):
 class AdaptedModel:
     """Made by `learner.adapt_to`: holds the adapted weights; the learner itself is unchanged.
 
+    Batch normalisation applies the support set's mean and variance to queries, so that the prediction of a query depends on that query
+    alone.  Transductive tests, where queries are normalised by their own mean and variance (Nichol et al. 2018, section 6.1), need a batch
+    of queries of all classes, which a user with one query at a time does not have.
+
     Args:
         learner: A `MetaLearner`.
         support_x: Inputs, `[support, ...]`.
         support_y: Labels `[support]`, or targets `[support, outputs]`.
         seed: Integer seed of the adaptation's noise.
+        batch_statistics: Whose statistics batch normalisation applies to queries, whatever the learner's own option is: the support set's
+            (`"support"`), or those of the queries given to one `predict` (`"transductive"`).  Without batch normalisation it has no effect.
 
     Raises:
-        ValueError: If the arrays do not fit the network or each other.
+        ValueError: If the arrays do not fit the network or each other, hold NaN or infinity, or `batch_statistics` is neither.
 
     Example:
 
@@ -41,8 +51,12 @@ class AdaptedModel:
     (15, 5)
     """
 
-    def __init__(self, learner, support_x, support_y, seed=0):
+    def __init__(self, learner, support_x, support_y, seed=0, batch_statistics="support"):
+        if batch_statistics not in _STATISTICS:
+            raise ValueError(f"`batch_statistics` must be one of {', '.join(_STATISTICS)}. Received: batch_statistics={batch_statistics!r}")
         self.learner = learner
+        normalized = any(isinstance(layer, BatchNormalization) for layer in learner.network._flatten_layers())
+        self._statistics = batch_statistics if normalized else None  # support statistics cost a second pass, for nothing without
         self.support_x = self._inputs("support_x", support_x)
         support_y = self._targets(np.asarray(support_y))
         self._key = random.key_from_seed(seed)
@@ -53,10 +67,15 @@ class AdaptedModel:
         self.adapted, self.state = adapt(psi, state, self.support_x, support_y, self._key)
 
     def predict(self, query_x):
-        """Predicts queries `[query, ...]`: a `Prediction`."""
+        """Predicts queries `[query, ...]`: a `Prediction`.
+
+        Raises:
+            ValueError: If the queries do not fit the network, or hold NaN or infinity.
+        """
         learner = self.learner
+        function = functools.partial(learner.predict_adapted, batch_statistics=self._statistics)
         predict = learner.compiled_function(
-            "predict_adapted", lambda: tf.function(learner.predict_adapted, jit_compile=learner.task_runner.xla, autograph=False)
+            f"predict_adapted, {self._statistics}", lambda: tf.function(function, jit_compile=learner.task_runner.xla, autograph=False)
         )
         draws = predict(self.adapted, self.state, self.support_x, self._inputs("query_x", query_x), self._key)
         outputs, noise_std = learner.likelihood.split(draws)
@@ -69,13 +88,13 @@ class AdaptedModel:
             raise ValueError(
                 f"`{argument}` must be scaled as in training: this package's tasks have pixels from 0 to 1. Received: dtype=uint8"
             )
-        x = tf.cast(tf.convert_to_tensor(np.asarray(x)), self.learner.network.trainable_variables[0].dtype)
+        x = _numbers(argument, np.asarray(x), self.learner.network.trainable_variables[0].dtype)
         if len(x.shape) != len(shape) + 1 or tuple(x.shape[1:]) != tuple(shape) or not x.shape[0]:
             raise ValueError(
                 f"`{argument}` must have the shape [examples, {', '.join(map(str, shape))}], with at least one example. "
                 f"Received: shape={tuple(x.shape)}"
             )
-        return x
+        return _finite(argument, x)
 
     def _targets(self, y):
         outputs = self.learner.targets
@@ -90,4 +109,23 @@ class AdaptedModel:
             return tf.convert_to_tensor(y, tf.int32)
         if y.shape != (examples, outputs):
             raise ValueError(f"`support_y` must have the shape [{examples}, {outputs}]. Received: shape={y.shape}")
-        return tf.convert_to_tensor(y, self.support_x.dtype)
+        return _finite("support_y", _numbers("support_y", y, self.support_x.dtype))
+
+
+def _numbers(argument, values, dtype):
+    """An array as a tensor of the network's type."""
+    if values.dtype.kind not in "biuf":
+        raise ValueError(f"`{argument}` must hold numbers. Received: dtype={values.dtype}")
+    return tf.cast(tf.convert_to_tensor(values), dtype)
+
+
+def _finite(argument, tensor):
+    """The tensor, all of whose values must be finite, in the network's type too: 1e39 is infinite in single precision."""
+    wrong = np.argwhere(~np.isfinite(tensor.numpy()))
+    if len(wrong):
+        first = tuple(wrong[0].tolist())
+        raise ValueError(
+            f"`{argument}` must be finite. Received: {len(wrong)} of {tf.size(tensor)} values NaN or infinite, the first at {list(first)}: "
+            f"{tensor.numpy()[first]}"
+        )
+    return tensor

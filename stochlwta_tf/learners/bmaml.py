@@ -193,12 +193,12 @@ class BMAML(MetaGradientLearner):
             loss = self.sum_terms({"meta-loss: negative log-likelihood": -mixture / task.query_y.shape[0]})
         return loss, self.query_score(task, draws)
 
-    def predict_adapted(self, adapted, state, support_x, query_x, key, probe=None):
+    def predict_adapted(self, adapted, state, support_x, query_x, key, **how):
         particles = tf.tile(adapted[0], [self.draws // self.particles, 1])
 
         def draw(arguments):
             weights, _ = self.weights_of(arguments[0])
-            return self.call_on_query(weights, state, support_x, query_x, arguments[1], training=False, probe=probe)[0]
+            return self.call_on_query(weights, state, support_x, query_x, arguments[1], training=False, **how)[0]
 
         return self.task_runner.map_draws(draw, (particles, random.split(key, self.draws, Stream.PREDICTION)))
 

@@ -47,8 +47,8 @@ class MetaLearner(CompiledModel):
         inner_loss: Whether the inner loss is the `"sum"` over the examples or their `"mean"`; the learning rate belongs to one of the two.
         draws: B, draws of the network that a prediction averages; by default 4 of a network that samples in prediction, as the paper has
             it, and 1 of any other.
-        batch_statistics: Whose statistics batch normalisation applies to queries: their own (`"transductive"`), or the support
-            set's (`"support"`).
+        batch_statistics: Whose statistics batch normalisation applies to queries in training and tests: their own (`"transductive"`), or
+            the support set's (`"support"`); `adapt_to` has its own.
         runner: `"vectorized"`, `"loop"` or `"auto"`; see `TaskRunner`.
         parallel_tasks: Tasks, or shards of tasks, under way at once; by default one for each core. See `TaskRunner`.
 
@@ -134,9 +134,9 @@ class MetaLearner(CompiledModel):
         """The network's outputs, new state and `LayerLosses` under given weights, with noise from `key`; see `functional_call`."""
         return functional_call(self.network, weights, with_noise_key(self.network, state, key), x, training, probe)
 
-    def call_on_query(self, weights, state, support_x, query_x, key, training, probe=None):
-        """As `call_network`, on queries: with the support set's batch statistics where `batch_statistics` says so."""
-        if self.batch_statistics == "transductive":
+    def call_on_query(self, weights, state, support_x, query_x, key, training, probe=None, batch_statistics=None):
+        """As `call_network`, on queries: with the support set's batch statistics where `batch_statistics`, or else the option, says so."""
+        if (batch_statistics or self.batch_statistics) == "transductive":
             return self.call_network(weights, state, query_x, key, training, probe)
         _, state, _ = self.call_network(weights, state, support_x, key, training)
         with stored_statistics():
@@ -188,18 +188,18 @@ class MetaLearner(CompiledModel):
         """What one task contributes to training: the meta-gradient, and (loss, score)."""
         raise NotImplementedError(f"{type(self).__name__} must implement task_update(psi, state, task).")
 
-    def predict_adapted(self, adapted, state, support_x, query_x, key, probe=None):
-        """B draws of the adapted network's outputs (or of a probe's, see `functional_call`) on queries, `[B, query, outputs]`."""
+    def predict_adapted(self, adapted, state, support_x, query_x, key, **how):
+        """B draws of the adapted network's outputs on queries, `[B, query, outputs]`; `how` goes to `call_on_query`."""
 
         def draw(draw_key):
-            return self.call_on_query(adapted, state, support_x, query_x, draw_key, training=False, probe=probe)[0]
+            return self.call_on_query(adapted, state, support_x, query_x, draw_key, training=False, **how)[0]
 
         return self.task_runner.map_draws(draw, random.split(key, self.draws, Stream.PREDICTION))
 
-    def task_predict(self, psi, state, task, probe=None):
-        """Adapts to a task's support set and predicts its queries, `[B, query, outputs]`."""
+    def task_predict(self, psi, state, task, **how):
+        """Adapts to a task's support set and predicts its queries, `[B, query, outputs]`; `how` goes to `call_on_query`."""
         adapted, state = self.adapt(psi, state, task.support_x, task.support_y, task.key)
-        return self.predict_adapted(adapted, state, task.support_x, task.query_x, task.key, probe)
+        return self.predict_adapted(adapted, state, task.support_x, task.query_x, task.key, **how)
 
     def task_evaluate(self, psi, state, task):
         """The mean negative log-likelihood of a query under one draw, and the score of the predictive mean."""
@@ -296,26 +296,29 @@ class MetaLearner(CompiledModel):
         logs = {m.name: tf.where(none, float("nan"), m.result()) for m in (self._loss_metric, self._score_metric)}
         return {**logs, self._diverged_metric.name: self._diverged_metric.result()}
 
-    def adapt_to(self, support_x, support_y, seed=0):
+    def adapt_to(self, support_x, support_y, seed=0, batch_statistics="support"):
         """Adapts to one support set, given as arrays.
 
         Args:
             support_x: Inputs, `[support, ...]`.
             support_y: Integer labels `[support]` from 0, or float targets `[support, outputs]`.
             seed: Integer seed of the adaptation's noise.
+            batch_statistics: Whose statistics batch normalisation applies to queries: by default the support set's, so that a query
+                alone is predicted as among others; `"transductive"` for those of the queries themselves, as many published tests do.
+                The option of that name decides training, validation and tests, not this.
 
         Returns:
             An `AdaptedModel`, whose `predict(query_x)` gives the predictive mean and the draws.
 
         Raises:
-            ValueError: If the arrays do not fit the network or each other.
+            ValueError: If the arrays do not fit the network or each other, or hold NaN or infinity.
 
         Example:
 
         >>> prediction = learner.adapt_to(support_x, support_y).predict(query_x)
         >>> prediction.mean, prediction.draws
         """
-        return AdaptedModel(self, support_x, support_y, seed)
+        return AdaptedModel(self, support_x, support_y, seed, batch_statistics)
 
     @property
     def metrics(self):

@@ -120,9 +120,9 @@ class PLATIPUS(MetaGradientLearner):
         kl = self.kl_weight * normal_kl(*posterior, *prior)
         return self.sum_terms({"meta-loss": loss, "meta-loss: KL[q(theta | Q) || p(theta | S)]": kl}), self.query_score(task, outputs[None])
 
-    def predict_adapted(self, adapted, state, support_x, query_x, key, probe=None):
+    def predict_adapted(self, adapted, state, support_x, query_x, key, **how):
         def draw(arguments):
             vector, draw_key = arguments
-            return self.call_on_query(self.from_vector(vector), state, support_x, query_x, draw_key, training=False, probe=probe)[0]
+            return self.call_on_query(self.from_vector(vector), state, support_x, query_x, draw_key, training=False, **how)[0]
 
         return self.task_runner.map_draws(draw, (*adapted, random.split(key, self.draws, Stream.PREDICTION)))

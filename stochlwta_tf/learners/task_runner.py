@@ -12,7 +12,8 @@ class TaskRunner:
     """Compiles a pure function of one task into one of a batch of tasks.
 
     - Vectorized: `tf.vectorized_map` inside an XLA program. For dense networks on any device. On a CPU, XLA runs the small operations of
-      such a program on one core, so the batch is cut into equal shards, which run side by side.
+      such a program on one core, so the batch is cut into shards, which run side by side; of two sizes, one task apart, where the number of
+      shards does not divide the batch.
     - Loop: one `tf.while_loop` over the tasks, on a CPU without XLA. For networks with convolutions, whose per-task kernels cannot be
       vectorised, and which XLA runs 10 to 25 times slower on a CPU.
 
@@ -21,8 +22,8 @@ class TaskRunner:
     Args:
         vectorized: Which of the two.
         xla: Whether to compile with XLA.
-        parallel_tasks: Shards of a vectorized batch, or tasks that a loop may have under way at once, which take more memory. A batch
-            is cut into the largest number of equal shards up to this one.
+        parallel_tasks: Shards of a vectorized batch, at most one a task, or tasks that a loop may have under way at once, which take more
+            memory.
 
     Example:
 
@@ -61,7 +62,7 @@ class TaskRunner:
         if not self.vectorized:
             return self._compile(self._loop_map(function))
         each = self._compile(_vectorized(function))
-        return self._sharded(each, lambda *parts: tf.concat(parts, 0))
+        return self._sharded(each, lambda sizes: lambda *parts: tf.concat(parts, 0))
 
     def mean(self, function):
         """A compiled `f(weights, state, tasks)`: the mean over tasks of `function(weights, state, task)`.
@@ -72,7 +73,7 @@ class TaskRunner:
             return self._compile(self._loop_mean(function))
         each = _vectorized(function)
         mean = self._compile(lambda *arguments: tf.nest.map_structure(lambda t: tf.reduce_mean(t, 0), each(*arguments)))
-        return self._sharded(mean, lambda *parts: tf.add_n(parts) / len(parts))
+        return self._sharded(mean, _mean_of_shards)
 
     def map_draws(self, draw, keys):
         """Stacks `draw(key)` over noise keys, within a function of one task; unrolled, each draw would be compiled anew."""
@@ -85,10 +86,9 @@ class TaskRunner:
 
     def _sharded(self, function, combine):
         def batched(weights, state, tasks):
-            count = _count(tasks)
-            shards = max(n for n in range(1, self.parallel_tasks + 1) if count % n == 0)
-            parts = zip(*(tf.split(t, shards) for t in tasks))
-            return tf.nest.map_structure(combine, *(function(weights, state, Task(*part)) for part in parts))
+            sizes = shard_sizes(_count(tasks), self.parallel_tasks)
+            parts = zip(*(tf.split(t, sizes) for t in tasks))
+            return tf.nest.map_structure(combine(sizes), *(function(weights, state, Task(*part)) for part in parts))
 
         return tf.function(batched, autograph=False)
 
@@ -119,6 +119,25 @@ class TaskRunner:
             return tf.nest.map_structure(lambda t: t / count, total)
 
         return batched
+
+
+def shard_sizes(count, parallel):
+    """Tasks in each shard: as many shards as may run side by side, equal or one task apart, the larger first.
+
+    Example:
+
+    >>> shard_sizes(25, 2)
+    [13, 12]
+    """
+    shards = min(count, parallel)
+    return [count // shards + (i < count % shards) for i in range(shards)]
+
+
+def _mean_of_shards(sizes):
+    """Function of the shards' means: the mean over all their tasks."""
+    if len(set(sizes)) == 1:
+        return lambda *parts: tf.add_n(parts) / len(parts)
+    return lambda *parts: tf.add_n([size * part for size, part in zip(sizes, parts, strict=True)]) / sum(sizes)
 
 
 def _vectorized(function):

@@ -1,12 +1,12 @@
 """The picture of an audit: how an accuracy changes from the published code's scoring to the standard one."""
 
-from stochlwta_tf.report import style
+from stochlwta_tf.report import style, words
 
 _FULL, _REST = style.BLUE, "#c9d9ec"
 # What a row of each table has, by the factor that it changes.
 _LADDER = {
     None: "as the published code prints it",
-    "running mean": "the trained network alone",
+    "running mean": "the trained network, published scoring",
     "axis": "each query by its best class",
     "labels": "classes, not file numbers",
     "image replacement": "no query is a support image",
@@ -29,7 +29,7 @@ def draw(path, result):
         path: The PNG file to write.
         result: What `experiment/audit.py` writes, a dictionary.
     """
-    ladder = [{**row, "label": _LADDER[row["factor"]]} for row in result["ladder"]]
+    ladder = [{**row, "label": label(row)} for row in result["ladder"]]
     alone = [{**row, "label": _ALONE[row["factor"]]} for row in result["alone"]]
     with style.figure(path, "png", 2, width=5.2, height=0.42 * len(ladder) + 1.5) as (figure, panels):
         left, right = panels[0]
@@ -38,8 +38,12 @@ def draw(path, result):
         for axes in (left, right):
             axes.axvline(100 / result["way"], color=style.INK, linewidth=0.8, linestyle=(0, (2, 2)))
             axes.set_xlabel("accuracy, %  (dotted: chance)")
-        what = f"{result['way']}-way {result['shot']}-shot, {result['tasks']} tasks a row, bars with 95 % intervals"
-        style.heading(figure, f"{result['name']}: {what}")
+        style.heading(figure, f"{words.run(result)}: {result['tasks']} tasks a row, bars with 95 % intervals")
+
+
+def label(row):
+    """A rung's name; the first is what the code prints only where the training has recorded its mean over all evaluations."""
+    return _LADDER["running mean" if row["factor"] is None and "evaluations" not in row else row["factor"]]
 
 
 def _bars(axes, rows, title, colours):

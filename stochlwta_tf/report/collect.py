@@ -23,11 +23,16 @@ class _Part(pydantic.BaseModel):
 
 
 class Measure(_Part):
-    """A measure: its mean over test tasks, and half the width of its 95 % interval."""
+    """A measure: its mean over the test tasks that did not diverge, half the width of its 95 % interval, and the median over all tasks.
+
+    What a file says of the paper's number is not read: it is looked up when a report is made.
+    """
 
     value: _Finite
     ci95: Annotated[float, Field(ge=0, allow_inf_nan=False)]
     unit: str
+    median: _Finite | None = None
+    diverged: Annotated[int, Field(ge=0)] = 0
 
 
 class Parameters(_Part):
@@ -57,6 +62,7 @@ class Evaluation(_Part):
     device: str
     command: str
     data_notes: list[str] = []
+    per_task: dict[str, list[_Finite | None]] = {}
 
     def measure(self, name):
         """A `Measure` of the test, or with `mse@10` of the test after 10 inner steps; None where it was not made."""
@@ -93,9 +99,10 @@ class TimingFile(_Part):
 
 
 class ActiveCurve(_Part):
-    """A strategy of active learning: the measure before and after each query."""
+    """A strategy of active learning: the measure before and after each query, and how many tasks had diverged there."""
 
     value: list[_Finite]
+    diverged: list[Annotated[int, Field(ge=0)]] = []
 
 
 class ActiveFile(_Part):

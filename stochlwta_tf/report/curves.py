@@ -5,8 +5,6 @@ import matplotlib.ticker
 from stochlwta_tf.report import style
 
 _PAPER = "#b0651d"
-# Okabe & Ito's colours, which the colour-blind can tell apart, with a brown for their yellow; in the order of the methods.
-_COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#8c510a", "#555555")
 
 
 def scores(path, form, panels, xlabel, ylabel, percent, mark, end):
@@ -14,8 +12,9 @@ def scores(path, form, panels, xlabel, ylabel, percent, mark, end):
 
     Args:
         path, form: As `style.figure`.
-        panels: Dictionaries with a `title` and `lines`; a line has a `label`, `printed` (a number or None) and, where there are runs, `x`,
-            `y`, the curves `each` of its seeds, and `dashed`, a curve to compare with.
+        panels: Dictionaries with a `title`, `lines` and, where it is not the figure's, a `ylabel`; a line has a `label`, a `method`,
+            `printed` (a number or None) and, where there are runs, `x`, `y`, the curves `each` of its seeds, and `dashed`, a curve to
+            compare with.  A method's second line is dash-dotted.
         xlabel, ylabel: Of the axes.
         percent: Whether the score is from 0 to 100; otherwise the axis is logarithmic.
         mark: What the legend says of the marks.
@@ -24,11 +23,13 @@ def scores(path, form, panels, xlabel, ylabel, percent, mark, end):
     with style.figure(path, form, len(panels)) as (_, grid):
         for axes, panel in zip(grid.flat, panels, strict=True):
             for i, line in enumerate(panel["lines"]):
-                colour = _COLOURS[i % len(_COLOURS)]
+                colour = style.colour(line["method"])
+                first = line["method"] not in [earlier["method"] for earlier in panel["lines"][:i]]
                 for each in line.get("each", ()) if len(line.get("each", ())) > 1 else ():
                     axes.plot(line["x"], each, color=colour, alpha=0.3, linewidth=0.8)
                 x, y = line.get("x", []), line.get("y", [])
-                axes.plot(x, y, "o" if len(x) == 1 else "-", color=colour, linewidth=1.8, markersize=4, label=line["label"])
+                kind = "o" if len(x) == 1 else "-" if first else "-."
+                axes.plot(x, y, kind, color=colour, linewidth=1.8, markersize=4, label=line["label"])
                 if "dashed" in line:
                     axes.plot(line["x"], line["dashed"], "--", color=colour, linewidth=1)
                 if line["printed"] is not None:
@@ -36,7 +37,9 @@ def scores(path, form, panels, xlabel, ylabel, percent, mark, end):
                         [1.0], [line["printed"]], "<", transform=axes.get_yaxis_transform(), color=colour, markersize=7, clip_on=False
                     )
             axes.plot([], [], "<", color=style.INK, label=mark)
-            axes.set(xlabel=xlabel, ylabel=ylabel, xlim=(0, None if any("x" in line for line in panel["lines"]) else end))
+            axes.set(
+                xlabel=xlabel, ylabel=panel.get("ylabel", ylabel), xlim=(0, None if any("x" in line for line in panel["lines"]) else end)
+            )
             if percent:
                 axes.set_ylim(0, 100)
             else:
@@ -50,24 +53,28 @@ def scores(path, form, panels, xlabel, ylabel, percent, mark, end):
         grid[0, -1].legend(handles, labels, loc="center left", bbox_to_anchor=(1.03, 0.5), frameon=False, fontsize=8)
 
 
-def settings(path, form, panels, xlabel, ylabel):
+def settings(path, form, panels, xlabel, ylabel, zero=False):
     """Draws a measure by a setting, ours with its intervals and the paper's, in panels beside each other.
 
     Args:
         path, form: As `style.figure`.
         panels: Dictionaries with a `title`, `points` (x, y, low, high) and `printed`, `{x: number}`.
         xlabel, ylabel: Of the axes.
+        zero: Whether the vertical axis begins at 0.
     """
+    ours = style.colour("StochLWTA-ML")  # whose settings these are
     with style.figure(path, form, max(1, len(panels)), width=3.9, height=3.2) as (_, grid):
         for axes, panel in zip(grid.flat, panels, strict=False):
             if panel["points"]:
                 x, y, low, high = zip(*panel["points"], strict=True)
                 errors = [[b - a for a, b in zip(low, y)], [b - a for a, b in zip(y, high)]]
-                axes.errorbar(x, y, errors, color=style.BLUE, marker="o", markersize=4, linewidth=1.6, capsize=2, label="ours")
+                axes.errorbar(x, y, errors, color=ours, marker="o", markersize=4, linewidth=1.6, capsize=2, label="ours")
             if panel["printed"]:
                 axes.plot(list(panel["printed"]), list(panel["printed"].values()), "--s", color=_PAPER, markersize=3.5, label="paper")
             axes.set(xlabel=xlabel, ylabel=ylabel)
             axes.set_xticks(sorted({*panel["printed"], *(point[0] for point in panel["points"])}))
+            if zero:
+                axes.set_ylim(bottom=0)
             style.title(axes, panel["title"])
             style.grid(axes)
             axes.legend(frameon=False)

@@ -7,6 +7,7 @@ import numpy as np
 
 from stochlwta_tf.errors import ConfigurationError
 from stochlwta_tf.experiment import config as configuration
+from stochlwta_tf.experiment import intervals
 
 _TASK_PLACE = ("data_dir", "protocol")  # where the data lies; the protocol has a column group of its own
 _LEARNER_PLACE = ("batch_statistics", "runner", "parallel_tasks")  # a column group of its own; how tasks are computed, not what
@@ -190,6 +191,25 @@ class Matcher:
     def _note(self, line):
         if line not in self.notes:
             self.notes.append(line)
+
+
+def paired(result, other, measure):
+    """Mean of a measure's difference between two results on the same tasks, and half the width of its 95 % interval (see `intervals`).
+
+    Args:
+        result, other: `Result`s whose files have `per_task`.
+        measure: `"accuracy"` or `"mse"`.
+
+    Raises:
+        ConfigurationError: They are not of the same tasks, or a file has no value of each task.
+    """
+    tasks = [(test(r.tested)["task"], r.tested.evaluation.seed, r.evaluation.protocol, r.evaluation.tasks) for r in (result, other)]
+    if tasks[0] != tasks[1]:
+        raise ConfigurationError(f"a paired difference needs two tests on the same tasks. Received: {result.folder} and {other.folder}.")
+    for r in (result, other):
+        if measure not in (has := r.evaluation.per_task):
+            raise ConfigurationError(f"{r.folder}/{r.file}: per_task must have {measure}. Received: {', '.join(has) or 'nothing'}.")
+    return intervals.paired_difference(*(r.evaluation.per_task[measure] for r in (result, other)))
 
 
 def mean_and_std(values):

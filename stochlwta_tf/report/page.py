@@ -1,13 +1,13 @@
 """The page of results: what was written about them, every table that has runs, and every run, from files alone."""
 
-from stochlwta_tf.experiment import suite_file
+from stochlwta_tf.experiment import inner_steps, suite_file
 from stochlwta_tf.report import match, render, tables
 
 _HEAD = """# Results
 
 Made from the files in this folder by `python evaluate.py --page --runs {runs}`; do not edit. Each number is the mean over test tasks with
-half of its 95 % interval, under the protocol that its heading names (see `docs/protocols.md`); numbers of different protocols or batch
-statistics never share a table."""
+half of its 95 % interval (Student's t; in tables over seeds and tasks together), under the protocol that its heading names (see
+`docs/protocols.md`); numbers of different protocols or batch statistics never share a table."""
 
 
 def page(collected, runs):
@@ -66,7 +66,9 @@ _COLUMNS = ["run", "measures", "draws, inner steps", "iterations", "seed", "task
 def _row(result):
     evaluation = result.evaluation
     unit = {"%": " %", "nats": " nats"}
-    measures = [f"{name} {m.value:.4g} ± {m.ci95:.2g}{unit.get(m.unit, '')}" for name, m in evaluation.measures.items()]
+    measures = [
+        f"{name} {inner_steps.shown(m.model_dump(exclude_none=True))}{unit.get(m.unit, '')}" for name, m in evaluation.measures.items()
+    ]
     where = result.folder if result.file == "evaluation.json" else f"{result.folder}, {result.file}"
     where += "".join(f" ({note.rstrip('.')})" for note in evaluation.data_notes)
     return [

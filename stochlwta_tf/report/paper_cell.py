@@ -14,6 +14,9 @@ def reported(cell):
 
         reported(load("table1").cells()[0])  # (90.21, 0.34)
     """
+    rows = cell.column.reported_rows
+    if rows is not None and cell.row.label not in rows and cell.row.full_label not in rows:
+        return None, None
     keys = cell.suite.paper if cell.column.paper is None else cell.column.paper
     own = (cell.row.label,) if cell.row.paper is None else cell.row.paper
     return number((*keys, *own), cell.column.reported or cell.column.label)

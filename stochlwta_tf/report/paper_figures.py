@@ -7,8 +7,8 @@ import numpy as np
 from stochlwta_tf.experiment import config as configuration
 from stochlwta_tf.experiment import suite_file
 from stochlwta_tf.experiment.records import read
-from stochlwta_tf.report import collect, curves, paper_cell, tables
-from stochlwta_tf.report.match import Matcher, mean_and_std
+from stochlwta_tf.report import collect, curves, paper_cell, tables, words
+from stochlwta_tf.report.match import Matcher
 
 _PERCENT = "accuracy, %"
 
@@ -20,9 +20,16 @@ def validation_curves(name, measure, collected, path, form):
         measure: `"accuracy"` or `"mse"`.
     """
     percent = measure == "accuracy"
-    labels = "meta-iterations", f"validation {_PERCENT if percent else 'MSE'}", percent, "the paper's, at 60,000", 60000
+    labels = (
+        "meta-iterations, each of the method's own number of tasks",
+        f"validation {_PERCENT if percent else 'MSE'}",
+        percent,
+        "the paper's, at 60,000",
+        60000,
+    )
     validation = functools.partial(_validation, measure=measure)
-    return method_curves(name, validation, f"val_{measure} in metrics.csv", labels, collected, path, form)
+    whose = (lambda task: f"validation accuracy, {words.validated(task)}, %") if percent else None
+    return method_curves(name, validation, f"val_{measure} in metrics.csv", labels, collected, path, form, whose)
 
 
 def active_curves(name, collected, path, form):
@@ -31,7 +38,7 @@ def active_curves(name, collected, path, form):
     return method_curves(name, _active, "test of active learning", labels, collected, path, form)
 
 
-def method_curves(name, curve, of, labels, collected, path, form):
+def method_curves(name, curve, of, labels, collected, path, form, ylabel=None):
     """Draws curves of runs, one a method, a panel for each task and protocol.
 
     Args:
@@ -42,6 +49,7 @@ def method_curves(name, curve, of, labels, collected, path, form):
         collected: A `Collected`.
         path: The file to write.
         form: `"png"` or `"svg"`.
+        ylabel: Function of the runs' resolved task: a panel's label, where it is not that of all.
 
     Returns:
         A line for each method without a curve, and for each result that seems meant and is not used.
@@ -52,17 +60,19 @@ def method_curves(name, curve, of, labels, collected, path, form):
         cells = [cell for cell in suite.cells() if cell.column is column and matcher.expected(cell)]
         groups = [group for group in matcher.groups(cells) if group.protocol == group.trained]  # what is drawn was made in the training's
         for group in groups or [None]:
-            lines = []
+            lines, drawn = [], []
             for cell in cells:
-                line = {"label": cell.row.full_label, "printed": paper_cell.reported(cell)[0]}
+                line = {"label": cell.row.full_label, "method": cell.row.label, "printed": paper_cell.reported(cell)[0]}
                 matched = matcher.matched(cell, group) if group else None
                 if found := curve(cell, matched) if matched else None:
                     line |= found
+                    drawn += matched.results
                 else:
                     missing.append(_missing(cell, group, of if matched else "run", collected.runs))
                 lines.append(line)
             if group or any(line["printed"] is not None for line in lines):
-                panels.append({"title": _title(column.label, group), "lines": lines})
+                panel = {"title": _title(matcher, cells, group, drawn), "lines": lines}
+                panels.append({**panel, "ylabel": ylabel(drawn[0].config.resolved()["task"])} if ylabel and drawn else panel)
     panels = [panel for panel in panels if any("x" in line for line in panel["lines"])] or panels
     curves.scores(path, form, panels, *labels)
     return _said(missing, matcher)
@@ -92,11 +102,13 @@ def _active(cell, matched):
     informed = next(iter(files[0].strategies))
     y = {strategy: [file.strategies[strategy].value for file in files] for strategy in (informed, "random")}
     line = {"x": list(range(len(files[0].labelled))), "y": np.mean(y[informed], 0), "each": y[informed]}
+    if diverged := max(max((0, *curve.diverged)) for file in files for curve in file.strategies.values()):
+        line["label"] = f"{cell.row.full_label} (without up to {diverged} diverged tasks)"
     return line if informed == "random" else {**line, "dashed": np.mean(y["random"], 0)}
 
 
-def by_setting(name, xlabel, ylabel, collected, path, form):
-    """Draws a measure by a setting, a panel for each task and protocol; other arguments as `validation_curves`."""
+def by_setting(name, xlabel, ylabel, collected, path, form, zero=False):
+    """Draws a measure by a setting, a panel for each task and protocol; other arguments as `validation_curves` and `curves.settings`."""
     suite, matcher = suite_file.load(name), Matcher(collected)
     panels, missing = [], []
     for column in suite.columns:
@@ -105,17 +117,19 @@ def by_setting(name, xlabel, ylabel, collected, path, form):
         # Times know no protocol.
         groups = (matcher.groups(known) if column.run else None) or [None]
         for group in groups:
-            points, printed = [], {cell.row.x: number for cell in cells if (number := paper_cell.reported(cell)[0]) is not None}
+            points, drawn = [], []
+            printed = {cell.row.x: number for cell in cells if (number := paper_cell.reported(cell)[0]) is not None}
             for cell in known:
                 point = _point(matcher, cell, group)
                 if point:
                     points.append((cell.row.x, *point))
+                    drawn += matcher.matched(cell, group).results if group else []
                 else:
                     missing.append(_missing(cell, group, "run" if column.run else "timing", collected.runs))
             if points or printed:
-                panels.append({"title": _title(cells[0].task, group, column.run), "points": points, "printed": printed})
+                panels.append({"title": _title(matcher, cells, group, drawn), "points": points, "printed": printed})
     panels = [panel for panel in panels if panel["points"]] or panels
-    curves.settings(path, form, panels, xlabel, ylabel)
+    curves.settings(path, form, panels, xlabel, ylabel, zero)
     return _said(missing, matcher)
 
 
@@ -131,7 +145,7 @@ def _point(matcher, cell, group):
     measures = [result.evaluation.measure(cell.measure) for result in matched.results]
     if not all(measures):
         return None
-    mean, half = mean_and_std([m.value for m in measures])[0], mean_and_std([m.ci95 for m in measures])[0]
+    mean, half = tables.interval(measures, min(result.evaluation.tasks for result in matched.results))
     return mean, mean - half, mean + half
 
 
@@ -144,12 +158,16 @@ def _said(missing, matcher):
     return (*missing, *(f"left out: {note}" for note in matcher.notes))
 
 
-def _title(task, group, run=True):
-    if not run:
+def _title(matcher, cells, group, drawn):
+    """The task in words and, of what is drawn, the protocol and the batch statistics of those networks that have any."""
+    known = [expected[2] for cell in cells if (expected := matcher.expected(cell))]
+    task = words.task(known[0].resolved()["task"]) if known else cells[0].task
+    if not cells[0].column.run:
         return task
     if group is None:
         return f"{task}: no runs yet"
-    return f"{task}\nprotocol {group.under}, {group.statistics or 'no batch normalisation'}"
+    statistics = next((r.evaluation.batch_statistics for r in drawn if r.evaluation.batch_statistics), "no batch normalisation")
+    return f"{task}\nprotocol {group.under}, {statistics}"
 
 
 #: By name, functions of a `Collected`, the file to write and its format (`"png"` or `"svg"`), which return lines for standard error.
@@ -157,7 +175,7 @@ def _title(task, group, run=True):
 FIGURES = {
     "2": functools.partial(validation_curves, "figure2", "accuracy"),
     "3a": functools.partial(by_setting, "figure3a", "tasks in a meta-iteration", _PERCENT),
-    "3b": functools.partial(by_setting, "figure3b", "tasks in a meta-iteration", "time of a meta-iteration, ms"),
+    "3b": functools.partial(by_setting, "figure3b", "tasks in a meta-iteration", "time of a meta-iteration, ms", zero=True),
     "3c": functools.partial(by_setting, "figure3c", "draws B", _PERCENT),
     "4a": functools.partial(validation_curves, "figure4a", "mse"),
     "4b": functools.partial(validation_curves, "figure4b", "mse"),

@@ -4,10 +4,10 @@ import numpy as np
 
 from stochlwta_tf.report import style
 
-_TRUTH, _MODEL = "#1b1b1b", style.BLUE
+_TRUTH = "#1b1b1b"
 
 
-def draw(path, support, queries, draws, mean, band, noise_std):
+def draw(path, support, queries, draws, mean, band, noise_std, numbers, colour):
     """Draws tasks of one input and one output, a panel each: truth, support points, draws, their mean and the 90 % band.
 
     Args:
@@ -17,7 +17,9 @@ def draw(path, support, queries, draws, mean, band, noise_std):
         draws: Sampled predictors `[tasks, B, queries]`.
         mean: Their mean `[tasks, queries]`.
         band: Pair of arrays `[tasks, queries]`: lower and upper edge of the 90 % predictive band.
-        noise_std: Observation std that the band contains.
+        noise_std: Observation std that the band contains, which is why the noise-free truth lies in it more often than at 90 %.
+        numbers: Of the tasks among those tested, `[tasks]`.
+        colour: The method's.
     """
     tasks, columns = len(mean), min(3, len(mean))
     rows = -(-tasks // columns)
@@ -26,15 +28,15 @@ def draw(path, support, queries, draws, mean, band, noise_std):
             axes.set_visible(False)
         for i, axes in enumerate(panels.flat[:tasks]):
             x, truth = queries[0][i], queries[1][i]
-            axes.fill_between(x, band[0][i], band[1][i], color=_MODEL, alpha=0.14, linewidth=0, label=f"90 % band (σ = {noise_std:.3g})")
-            lines = axes.plot(x, draws[i].T, color=_MODEL, alpha=0.35, linewidth=0.8)
+            axes.fill_between(x, band[0][i], band[1][i], color=colour, alpha=0.14, linewidth=0, label=f"90 % band (σ = {noise_std:.3g})")
+            lines = axes.plot(x, draws[i].T, color=colour, alpha=0.35, linewidth=0.8)
             lines[0].set_label(f"{len(draws[i])} draws")
-            axes.plot(x, mean[i], color=_MODEL, linewidth=2.0, label="mean")
+            axes.plot(x, mean[i], color=colour, linewidth=2.0, label="mean")
             axes.plot(x, truth, color=_TRUTH, linewidth=1.2, linestyle=(0, (4, 2)), label="truth")
             axes.plot(
                 support[0][i], support[1][i], "o", color=_TRUTH, markersize=5, markeredgecolor="white", label="support points", zorder=5
             )
-            style.title(axes, f"task {i}: MSE {np.mean(np.square(mean[i] - truth)):.2f}")
+            style.title(axes, f"task {numbers[i]}: MSE {np.mean(np.square(mean[i] - truth)):.2f}")
             style.grid(axes)
             axes.margins(x=0)
         figure.supxlabel("x", fontsize=9)

@@ -1,6 +1,6 @@
 """The picture of a classifier's reliability: how often it is right by how sure it is."""
 
-from stochlwta_tf.report import style
+from stochlwta_tf.report import style, words
 
 
 def draw(path, form, result):
@@ -9,22 +9,20 @@ def draw(path, form, result):
     Args:
         path: The file to write.
         form: `"png"` or `"svg"`.
-        result: What `experiment/reliability.py` finds, with `name`, `tasks` and `protocol`.
+        result: What `experiment/reliability.py` finds, with `name`, `learner`, `task`, `tasks` and `protocol`.
     """
-    width = result["edges"][1]
+    width, colour = result["edges"][1], style.colour(words.method(result["learner"]["name"]))
     filled = [i for i, count in enumerate(result["count"]) if count]
     left = [result["edges"][i] for i in filled]
     with style.figure(path, form, 1, 2, width=4.6, height=2.6, height_ratios=[3, 1]) as (_, panels):
         top, bottom = panels[:, 0]
-        top.bar(left, [result["accuracy"][i] for i in filled], width, align="edge", color=style.BLUE, alpha=0.35, edgecolor="white")
+        top.bar(left, [result["accuracy"][i] for i in filled], width, align="edge", color=colour, alpha=0.35, edgecolor="white")
         confidence = [result["confidence"][i] for i in filled]
-        top.plot(
-            confidence, [result["accuracy"][i] for i in filled], "o-", color=style.BLUE, markersize=4, linewidth=1.4, label="the network"
-        )
+        top.plot(confidence, [result["accuracy"][i] for i in filled], "o-", color=colour, markersize=4, linewidth=1.4, label="the network")
         top.plot([0, 1], [0, 1], color=style.INK, linewidth=0.9, linestyle=(0, (4, 2)), label="perfectly calibrated")
         top.set(ylabel="part that is right", xlim=(0, 1), ylim=(0, 1))
-        what = f"{result['name']}: {result['tasks']} test tasks, protocol {result['protocol']}"
-        style.title(top, f"{what}\nexpected calibration error {result['ece']:.2f} %")
+        what = f"{words.run(result)}: {result['tasks']} test tasks"
+        style.title(top, f"{what}\nprotocol {result['protocol']}, expected calibration error {result['ece']:.2f} %")
         top.legend(frameon=False, fontsize=8, loc="upper left")
-        bottom.bar(left, [result["count"][i] for i in filled], width, align="edge", color=style.BLUE, edgecolor="white")
+        bottom.bar(left, [result["count"][i] for i in filled], width, align="edge", color=colour, edgecolor="white")
         bottom.set(xlabel="top probability", ylabel="queries", xlim=(0, 1), yscale="log", ylim=(0.5, None))

@@ -6,9 +6,14 @@ import io
 from stochlwta_tf.report.tables import title
 
 _LEGEND = (
-    "A cell has ours, the paper's and the difference; – is missing. ± is half of the 95 % interval over test tasks (the mean of the seeds' "
-    "intervals, whose tasks are the same), σ a standard deviation over seeds; times are medians with their quartiles."
+    "A cell has ours, the paper's and the difference; – is missing. ± is half of the 95 % interval over seeds and test tasks together "
+    "(Student's t; of one seed, over its test tasks alone), σ a standard deviation over seeds; where tasks diverged, ours is the median "
+    "over all tasks (mean of the seeds' medians) and has no difference; times are medians with their quartiles."
 )
+_SPLITS = {
+    "standard": "Protocol `standard` has other test classes than the paper's own splits: differences from the paper are of both.",
+    "original_code": "Protocol `original_code` scores as the published code does, which is not the standard accuracy.",
+}
 _COUNTS = ("iterations", "parameters_trainable", "parameters_stored")
 _DIGITS = {"mse": 3, "nll": 3, "brier": 3, "train_ms": 2, "predict_ms": 2}
 _TEX = {"%": r"\%", "_": r"\_", "&": r"\&", "#": r"\#", "±": r"$\pm$", "−": "$-$", "–": "--", "σ": r"$\sigma$"}
@@ -27,6 +32,7 @@ def markdown(table, level=1, commands=True):
         blocks.append(table.suite.note.strip())
     for group, entries in table.groups:
         blocks.append(f"{'#' * (level + 1)} {title(group, table.suite)}")
+        blocks.extend(_splits(group, entries))
         blocks.append(pipes(*_grid(table, entries)))
         filled = [entry for entry in entries if entry.ours is not None]
         if filled:
@@ -40,10 +46,16 @@ def latex(table):
     blocks = [_comment(table.suite.title, _LEGEND, table.suite.note)]
     for group, entries in table.groups:
         filled = [entry for entry in entries if entry.ours is not None]
-        blocks.append(_comment(title(group, table.suite)) + "\n" + _tabular(*_grid(table, entries)))
+        blocks.append(_comment(title(group, table.suite), *_splits(group, entries)) + "\n" + _tabular(*_grid(table, entries)))
         blocks.extend([_tabular(*_details(filled))] if filled else [])
         blocks.extend(map(_comment, _missing(entries)))
     return "\n\n".join(blocks) + "\n"
+
+
+def _splits(group, entries):
+    """What a reader must know of the splits where the paper's accuracies stand beside ours, as a list of none or one."""
+    compared = any(entry.measure == "accuracy" and None not in (entry.ours, entry.paper) for entry in entries)
+    return [_SPLITS[group.protocol]] if group and compared and group.protocol in _SPLITS else []
 
 
 def _tabular(head, rows):
@@ -60,8 +72,8 @@ def comma_separated(table):
     """The table as CSV, a line a cell, with everything that is known of it."""
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
-    columns = ("row", "variant", "column", "measure", "unit", "ours", "low", "high", "seed_std", "seeds", "iterations", "tasks", "device")
-    columns += ("paper", "paper_std", "difference", "made_by", "fill_by", "lacking", "unknown")
+    columns = ("row", "variant", "column", "measure", "unit", "ours", "low", "high", "diverged", "seed_std", "seeds", "iterations", "tasks")
+    columns += ("batch", "device", "paper", "paper_std", "difference", "made_by", "fill_by", "lacking", "unknown")
     writer.writerow(["table", "protocol", "trained_under", "batch_statistics", *columns])
     for label, numbers in table.literature.items():
         for column, number in zip(table.suite.columns, numbers, strict=True):
@@ -109,10 +121,13 @@ def _cell(entry):
 
 def _ours(entry):
     value = _number(entry.ours, entry.measure)
+    if entry.diverged:
+        return f"median {value} ({entry.diverged} of {entry.tasks * len(entry.seeds):,} tasks diverged)"
     if entry.low is None:
         return value
     if entry.unit == "ms":
-        return f"{value} [{_number(entry.low, entry.measure)}, {_number(entry.high, entry.measure)}]"
+        tasks = f" for {entry.batch} tasks" if entry.batch else ""
+        return f"{value} [{_number(entry.low, entry.measure)}, {_number(entry.high, entry.measure)}]{tasks}"
     return f"{value} ± {_number((entry.high - entry.low) / 2, entry.measure)}"
 
 

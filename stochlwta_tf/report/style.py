@@ -6,6 +6,22 @@ import matplotlib
 from matplotlib.figure import Figure
 
 INK, GRID, BLUE = "#444444", "#e6e6e6", "#2a6fbb"
+# Each method's colour in every picture: Okabe & Ito's, which the colour-blind can tell apart, with a brown for their yellow.
+METHODS = {
+    "StochLWTA-ML": "#0072b2",
+    "MAML": "#d55e00",
+    "FOMAML": "#e69f00",
+    "Reptile": "#009e73",
+    "ABML": "#cc79a7",
+    "BMAML": "#56b4e9",
+    "PLATIPUS": "#8c510a",
+}
+OTHER = "#555555"
+
+
+def colour(method):
+    """The colour of a method, by the name that the papers write."""
+    return METHODS.get(method, OTHER)
 
 
 @contextlib.contextmanager

@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 from stochlwta_tf.errors import ConfigurationError
 from stochlwta_tf.experiment import config as configuration
-from stochlwta_tf.experiment import suite_file
+from stochlwta_tf.experiment import intervals, suite_file
 from stochlwta_tf.report import match, paper_cell
 from stochlwta_tf.report.match import Group, Matcher, mean_and_std
 
@@ -20,8 +20,10 @@ class Entry(NamedTuple):
 
     Attributes:
         row, variant, label, column, measure, unit: Which cell; the label is of row and variant.
-        ours: Mean over seeds of the means over test tasks; or a median time, a count.
-        low, high: Its 95 % interval over tasks (mean of the seeds' intervals), or a time's quartiles.
+        ours: Mean over seeds of the means over test tasks, or, where tasks diverged, of the medians; or a median time, a count.
+        low, high: Its 95 % interval over seeds and tasks together (`intervals.over_seeds_and_tasks`), or a time's quartiles.
+        diverged: How many tasks diverged, of those of all seeds.
+        batch: Tasks of a meta-iteration, of its time.
         seed_std: Standard deviation over seeds, where there are two or more.
         seeds, iterations, tasks, device: Of the runs.
         paper, paper_std: As printed.
@@ -40,6 +42,8 @@ class Entry(NamedTuple):
     ours: float | None = None
     low: float | None = None
     high: float | None = None
+    diverged: int = 0
+    batch: int | None = None
     seed_std: float | None = None
     seeds: tuple = ()
     iterations: int | None = None
@@ -54,7 +58,8 @@ class Entry(NamedTuple):
 
     @property
     def difference(self):
-        return None if self.ours is None or self.paper is None else self.ours - self.paper
+        """Ours less the paper's; None where ours is a median, as the paper's is a mean."""
+        return None if self.ours is None or self.paper is None or self.diverged else self.ours - self.paper
 
 
 class Table(NamedTuple):
@@ -102,7 +107,8 @@ def _entry(matcher, cell, group, runs):
         return entry._replace(unknown=cell.config)
     matched, timing = matcher.matched(cell, group) if group else None, matcher.timing(cell)
     if cell.measure in _TIMES and timing and (spread := getattr(timing.entry, _TIMES[cell.measure])):
-        return _timed(entry, timing, spread)
+        batch = timing.config.training.batch if cell.measure == "train_ms" else None
+        return _timed(entry, timing, spread)._replace(batch=batch)
     if cell.measure in _PARAMETERS and (matched or (counted := matcher.counted(cell))):
         of = (matched.results[0].evaluation if matched else counted.entry).parameters
         made_by = matched.results[0].evaluation.command if matched else counted.file.command
@@ -127,9 +133,18 @@ def _with_runs(entry, matched):
 
 def _measured(entry, matched):
     measures = [result.evaluation.measure(entry.measure) for result in matched.results]
-    mean, std = mean_and_std([m.value for m in measures])
-    half = mean_and_std([m.ci95 for m in measures])[0]
-    return _with_runs(entry, matched)._replace(ours=mean, low=mean - half, high=mean + half, seed_std=std, unit=measures[0].unit)
+    entry = _with_runs(entry, matched)._replace(unit=measures[0].unit)
+    if (diverged := sum(m.diverged for m in measures)) and all(m.median is not None for m in measures):
+        median, std = mean_and_std([m.median for m in measures])
+        return entry._replace(ours=median, seed_std=std, diverged=diverged)
+    std = mean_and_std([m.value for m in measures])[1]
+    mean, half = interval(measures, entry.tasks)
+    return entry._replace(ours=mean, low=mean - half, high=mean + half, seed_std=std)
+
+
+def interval(measures, tasks):
+    """Mean over seeds of a `Measure`, and half of its 95 % interval over seeds and tasks together."""
+    return intervals.over_seeds_and_tasks([m.value for m in measures], [m.ci95 for m in measures], tasks)
 
 
 def _timed(entry, timing, spread):

@@ -2,7 +2,9 @@
 
 import numpy as np
 
-from stochlwta_tf.report import style
+from stochlwta_tf.report import style, words
+
+_HIGHEST = 9  # inches
 
 
 def draw(path, form, result):
@@ -15,9 +17,10 @@ def draw(path, form, result):
     """
     layers = result["layers"]
     rows = len(layers[0]["by_class"])
-    ratios = [ratio for _ in layers for ratio in (max(rows, 4), 3)]
+    inches = [0.09 * max(rows, 4) + 0.55, 0.85]  # of a layer's two panels, with their titles and labels
+    ratios = inches * len(layers)
     units = max(layer["blocks"] * layer["competitors"] for layer in layers)
-    size = {"width": float(np.clip(0.17 * units + 1.8, 6.5, 16)), "height": (0.14 * max(rows, 4) + 1.3) / 1.25}
+    size = {"width": float(np.clip(0.17 * units + 1.8, 6.5, 16)), "height": min(sum(ratios) + 0.3, _HIGHEST) / len(ratios)}
     with style.figure(path, form, 1, 2 * len(layers), height_ratios=ratios, **size) as (drawn, panels):
         for layer, above, below in zip(layers, panels[::2, 0], panels[1::2, 0], strict=True):
             n, j = layer["blocks"] * layer["competitors"], layer["competitors"]
@@ -33,4 +36,4 @@ def draw(path, form, result):
             below.axhline(1 / j, color=style.INK, linewidth=0.8, linestyle=(0, (2, 2)))
             below.set(xlim=(0, n), ylim=(0, 1), xticks=[], ylabel="all\ntasks", xlabel="units, by block (dotted: chance)")
         drawn.colorbar(image, ax=list(panels[:, 0]), label="how often the unit wins", shrink=0.6)
-        style.heading(drawn, f"{result['name']}: winners on {result['tasks']} test tasks, {result['draws']} draws")
+        style.heading(drawn, f"{words.run(result)}: winners on {result['tasks']} test tasks, {result['draws']} draws")

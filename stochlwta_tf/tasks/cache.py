@@ -1,5 +1,6 @@
 """Prepared images on disk, so that a data set is decoded or drawn once."""
 
+import base64
 import hashlib
 import json
 import logging
@@ -29,8 +30,8 @@ def cache_folder():
 def cached_bank(name, settings, build):
     """The bank that `build()` makes, memory-mapped from the cache where it was made before.
 
-    Each bank is two files, the images and then an index with their checksum; each appears at once or not at all.  So a process killed
-    while it writes leaves nothing that counts, and whatever is missing, cut or altered is made again.
+    Each bank is two files, the images and then an index with their checksum and digests; each appears at once or not at all.  So a
+    process killed while it writes leaves nothing that counts, and whatever is missing, cut or altered is made again.
 
     Args:
         name: Name of the data set, begins the file names.
@@ -70,7 +71,9 @@ def _read(stem):
             images = np.load(paths[1], mmap_mode="r")
             if _checksum(paths[1], images.offset) != index["crc32"]:
                 return None
-            bank = ClassBank(images, index["first"], index["count"], index["names"])
+            # Banks that were stored before the digests were are still good.
+            digests = np.frombuffer(base64.b64decode(index["digests"]), "uint8").reshape(-1, 16) if "digests" in index else None
+            bank = ClassBank(images, index["first"], index["count"], index["names"], digests)
             return _in_use.setdefault(state, bank)
         return _in_use[state]
     except (OSError, ValueError, EOFError, KeyError, TypeError, DataError):
@@ -95,7 +98,8 @@ def _write(stem, settings, bank):
     images = np.ascontiguousarray(bank.images)
     _replace(stem.with_suffix(".npy"), lambda file: np.save(file, images))
     index = {"settings": settings, "crc32": zlib.crc32(images), "first": bank.first.tolist(), "count": bank.count.tolist()}
-    text = json.dumps({**index, "names": bank.names}, ensure_ascii=False)
+    index["digests"] = base64.b64encode(bank.digests.tobytes()).decode()
+    text = json.dumps({**index, "names": bank.names})
     _replace(stem.with_suffix(".json"), lambda file: file.write(text.encode()))
 
 

@@ -1,5 +1,7 @@
 """Labelled images in memory, sorted by class: what few-shot image tasks are sampled from."""
 
+import hashlib
+import json
 import mmap
 import re
 
@@ -7,6 +9,8 @@ import numpy as np
 import tensorflow as tf
 
 from stochlwta_tf.errors import DataError
+
+_DIGEST = 16  # bytes of an image's digest
 
 
 class ClassBank:
@@ -20,6 +24,7 @@ class ClassBank:
         first: Index of each class's first image, `[classes]`.
         count: Images in each class, `[classes]`; classes may differ in size.
         names: One distinct name per class.
+        digests: The images' digests where they are known, uint8 `[images, 16]`; see the property.
 
     Raises:
         DataError: If the arrays do not fit together, or a class is empty.
@@ -30,12 +35,15 @@ class ClassBank:
         bank.subset(["dog"]).count
     """
 
-    def __init__(self, images, first, count, names):
+    def __init__(self, images, first, count, names, digests=None):
         self.images, self.first, self.count = images, np.asarray(first, "int32"), np.asarray(count, "int32")
-        self.names = tuple(names)
+        self.names, self._digests = tuple(names), digests
         self._source, self._start, self._tensors = None, 0, {}  # no reference to itself, so that its memory is freed at once
         if images.dtype != np.uint8 or images.ndim != 4:
             raise DataError(f"Images must be uint8 [images, height, width, channels]. Received: {images.dtype} {list(images.shape)}.")
+        if digests is not None and (digests.dtype != np.uint8 or digests.shape != (len(images), _DIGEST)):
+            received = f"{digests.dtype} {list(digests.shape)}"
+            raise DataError(f"The digests of {len(images)} images must be uint8 [{len(images)}, {_DIGEST}]. Received: {received}.")
         if not self.names or not (len(self.first) == len(self.count) == len(self.names)):
             lengths = f"{len(self.first)} first, {len(self.count)} count, {len(self.names)} names"
             raise DataError(f"A class bank needs one first image, count and name for each of at least 1 class. Received: {lengths}.")
@@ -119,6 +127,29 @@ class ClassBank:
             raise DataError(f"Class {self.names[i]!r} has {self.count[i]} images, but shot + queries needs {images}.")
 
     @property
+    def digests(self):
+        """A BLAKE2b digest of each image's pixels, uint8 `[images, 16]`: equal where the pixels are."""
+        if self._source is not None:
+            return self._source.digests[self._start : self._start + len(self.images)]
+        if self._digests is None:
+            found = b"".join(hashlib.blake2b(np.ascontiguousarray(image), digest_size=_DIGEST).digest() for image in self.images)
+            self._digests = np.frombuffer(found, "uint8").reshape(-1, _DIGEST)
+            self._release()
+        return self._digests
+
+    def fingerprint(self):
+        """A SHA-256 in hexadecimals of what tasks are drawn from: the classes' names and images, in their order.
+
+        Example:
+
+            bank.fingerprint() == bank.subset(bank.names).fingerprint()  # True
+        """
+        total = hashlib.sha256(json.dumps([self.names, self.count.tolist(), self.images.shape[1:]]).encode())
+        for start, n in zip(self.first, self.count, strict=True):
+            total.update(self.digests[start : start + n].tobytes())
+        return total.hexdigest()
+
+    @property
     def tensor(self):
         """The images as a uint8 `tf.Variable` in host memory, one for all banks that were taken from one and hold the same images.
 
@@ -129,6 +160,10 @@ class ClassBank:
         if key not in tensors:
             with tf.init_scope(), tf.device("CPU:0"):
                 tensors[key] = tf.Variable(self.images, trainable=False, name="class_bank")
-            if hasattr(getattr(self.images, "_mmap", None), "madvise"):  # the pages just read would count as this process's memory
-                self.images._mmap.madvise(mmap.MADV_DONTNEED)
+            self._release()
         return tensors[key]
+
+    def _release(self):
+        """Gives back the pages of a memory map that were just read, which would count as this process's memory."""
+        if hasattr(getattr(self.images, "_mmap", None), "madvise"):
+            self.images._mmap.madvise(mmap.MADV_DONTNEED)

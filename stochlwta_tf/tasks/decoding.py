@@ -11,7 +11,31 @@ from rich.progress import track
 from stochlwta_tf.errors import DataError
 
 EXTENSIONS = frozenset({".jpg", ".jpeg", ".png", ".bmp", ".gif", ".webp", ".tif", ".tiff", ".ppm", ".pgm", ".pbm", ".jp2"})
+# Folders that systems and editors leave among pictures, full of thumbnails and copies of them; beside these, whatever is hidden.
+_LEFTOVERS = frozenset({"__macosx", "@eadir", "@recycle", "#recycle", "#snapshot", "$recycle.bin", "lost+found"})
 _THREADS = 4  # Pillow decodes outside Python's lock
+
+
+def is_leftover(name):
+    """Whether a file or folder of this name is hidden, or one that a system or an editor keeps for itself.
+
+    Example:
+
+        is_leftover(".ipynb_checkpoints"), is_leftover("@eaDir"), is_leftover("cats")  # (True, True, False)
+    """
+    return name.startswith(".") or name.lower() in _LEFTOVERS
+
+
+def is_picture(path):
+    """Whether a `Path`, relative to the data's folder, has a picture's ending and lies in no leftover folder.
+
+    A copy in a hidden folder would be one more picture of its class, so that a query could be a support image.
+
+    Example:
+
+        is_picture(Path("deeper/1.png")), is_picture(Path(".ipynb_checkpoints/1-checkpoint.png"))  # (True, False)
+    """
+    return path.suffix.lower() in EXTENSIONS and not any(map(is_leftover, path.parts))
 
 
 def decode(data, size, channels, where):

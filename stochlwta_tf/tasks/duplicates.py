@@ -1,17 +1,8 @@
-"""Images that a data set holds twice, pixel for pixel: within a split, or in training and test.
+"""Images that a data set holds twice, pixel for pixel: within a split, or in training and test."""
 
-python -m stochlwta_tf.tasks.duplicates --config configs/omniglot_5w1s.yaml
-"""
-
-import argparse
-import hashlib
-import sys
 from typing import NamedTuple
 
-from rich.console import Console
-from rich.table import Table
-
-from stochlwta_tf.errors import ConfigurationError
+import numpy as np
 
 
 class Place(NamedTuple):
@@ -40,47 +31,28 @@ def duplicates(banks):
     """
     first, found, seen = {}, [], set()
     for split, bank in banks.items():
+        start_of_bank, size = bank.images.__array_interface__["data"][0], bank.images.strides[0]
         for label, start, count in zip(bank.names, bank.first.tolist(), bank.count.tolist(), strict=True):
             for i in range(count):
-                image = bank.images[start + i]
-                address = image.__array_interface__["data"][0]
+                address = start_of_bank + (start + i) * size
                 if address in seen:
                     continue
                 seen.add(address)
                 place = Place(split, label, i)
-                other = first.setdefault(hashlib.blake2b(image.tobytes(), digest_size=16).digest(), place)
+                other = first.setdefault(bank.digests[start + i].tobytes(), place)
                 if other is not place:
                     found.append((other, place))
     return found
 
 
-def main(argv=None):
-    """Prints the duplicates in the data of a configuration; returns the exit status."""
-    from stochlwta_tf.experiment import build, config
-    from stochlwta_tf.experiment.exit_status import exit_status
+def distinct(bank):
+    """Numbers of the images that are the first of their pixels within their class, in increasing order.
 
-    parser = argparse.ArgumentParser(prog="python -m stochlwta_tf.tasks.duplicates", description="Finds images that occur twice.")
-    parser.add_argument("--config", metavar="FILE", required=True, help="a configuration, whose task section says which data")
-    parser.add_argument("--set", metavar="KEY=VALUE", nargs="+", action="extend", default=[], help="override keys")
-    arguments = parser.parse_args(argv)
+    Example:
 
-    def report():
-        loaded = config.load(arguments.config, arguments.set)
-        splits = {split: build.tasks(loaded, split) for split in ("train", "validation", "test")}
-        if splits["train"].kind != "classification":
-            raise ConfigurationError(f"duplicates are looked for among images. Received: task.name={loaded.task.name}.")
-        banks = {split: tasks.bank for split, tasks in splits.items()}
-        table = Table("split", "class", "image", "split", "class", "image")
-        found = duplicates(banks)
-        for pair in found:
-            table.add_row(*(str(field) for place in pair for field in place))
-        across = sum(a.split != b.split for a, b in found)
-        if found:
-            Console().print(table)
-        print(f"{len(found)} images occur twice, pixel for pixel; {across} of them in two splits.")
-
-    return exit_status(report)
-
-
-if __name__ == "__main__":
-    sys.exit(main())
+        distinct(bank)  # array([0, 1, 3]): image 2 is image 0 or 1 once more
+    """
+    kept = []
+    for start, count in zip(bank.first, bank.count, strict=True):
+        kept.append(start + np.sort(np.unique(bank.digests[start : start + count], axis=0, return_index=True)[1]))
+    return np.concatenate(kept)

@@ -3,6 +3,7 @@
 import csv
 import hashlib
 import json
+import logging
 import os
 from pathlib import Path
 from typing import Annotated, Literal
@@ -14,7 +15,8 @@ from stochlwta_tf.errors import ConfigurationError, DataError
 from stochlwta_tf.tasks.cache import cached_bank
 from stochlwta_tf.tasks.class_bank import ClassBank
 from stochlwta_tf.tasks.class_split import NotNegative, by_seed, from_file
-from stochlwta_tf.tasks.decoding import EXTENSIONS, decode, in_parallel
+from stochlwta_tf.tasks.decoding import EXTENSIONS, decode, in_parallel, is_leftover, is_picture
+from stochlwta_tf.tasks.duplicates import distinct, duplicates
 from stochlwta_tf.tasks.images import ImageTasks
 from stochlwta_tf.tasks.protocols import ProtocolName
 from stochlwta_tf.tasks.task import at_least
@@ -23,7 +25,9 @@ from stochlwta_tf.tasks.task import at_least
 class ImageFolder(ImageTasks):
     """Few-shot tasks from any pictures: of every mode and size, converted to one (see `decoding.decode`), and cached.
 
-    Pictures are decoded again when a file was added, removed or changed.  Classes and pictures are in the order of their names.
+    Pictures are decoded again when a file was added, removed or changed.  Classes and pictures are in the order of their names.  No query
+    is a support image: what lies in hidden folders, or in those that systems keep for themselves, is left out, and pictures of a class
+    with the same pixels count once.
 
     Args:
         split, batch, seed: As in `TaskDistribution`.
@@ -36,7 +40,11 @@ class ImageFolder(ImageTasks):
             classes.
         split_seed: Without `split_file`: seed of the order in which classes are told to the splits.
         protocol: `"standard"`, or `"original_code"`, which has the same splits.
+        classes: The names of this split's classes where a run recorded them; then `split_file` and `class_split` are not asked.
         **options: `way`, `shot`, `queries` and the others of `ImageTasks`.
+
+    Attributes:
+        notes: What a result must say of the data: pictures that occur twice.
 
     Raises:
         ConfigurationError: If an option is out of its range, or the protocol is `paper`.
@@ -60,6 +68,7 @@ class ImageFolder(ImageTasks):
         class_split: tuple[NotNegative, NotNegative, NotNegative] = (0.64, 0.16, 0.2),
         split_seed: Annotated[int, Field(ge=0)] = 0,
         protocol: ProtocolName = "standard",
+        classes=None,
         **options,
     ):
         at_least(1, size=size)
@@ -70,17 +79,48 @@ class ImageFolder(ImageTasks):
         pictures = listed(path)
         status = [(label, os.path.relpath(file, path), file.stat()) for label, file in pictures]
         state = json.dumps([[label, file, s.st_size, s.st_mtime_ns] for label, file, s in status])
-        settings = {"size": size, "channels": channels, "files": hashlib.sha256(state.encode()).hexdigest()}
+        settings = {"size": size, "channels": channels, "files": hashlib.sha256(state.encode()).hexdigest(), "distinct": True}
         bank = cached_bank("image_folder", settings, lambda: load(pictures, size, channels))
-        groups = from_file(split_file) if split_file else by_seed(bank.names, class_split, split_seed)
+        if classes is not None:
+            missing = [name for name in classes if name not in bank.names]
+            if missing:
+                raise DataError(
+                    f"{path} must hold the {len(classes)} {split} classes that the run recorded; other data needs its own class_split or"
+                    f" split_file. Received: {len(missing)} of them are missing, the first {missing[0]!r}."
+                )
+            groups = {split: classes}
+        else:
+            groups = from_file(split_file) if split_file else by_seed(bank.names, class_split, split_seed)
         banks = bank.split({name: names for name, names in groups.items() if names})
         if "validation" not in banks and "train" in banks:
             banks["validation"] = banks["train"]  # as Omniglot's: a validation score then shows progress, not generalisation
         super().__init__(banks, split, batch, seed, protocol=protocol, **options)
+        self.notes = tuple(_notes([label for label, _ in pictures], bank, banks))
+        if split == "train":
+            for note in self.notes:
+                logging.getLogger(__name__).warning("%s: %s.", path, note)
 
     @classmethod
     def shapes(cls, options):
         return (options["size"], options["size"], options["channels"]), options["way"]
+
+
+def _notes(labels, bank, banks):
+    """What a result must say of pictures that occur twice; `labels` are those of all files."""
+    files = dict(zip(*np.unique(labels, return_counts=True), strict=True))
+    fewer = [name for name, count in zip(bank.names, bank.count, strict=True) if count < files[name]]
+    if fewer:
+        dropped = len(labels) - bank.count.sum()
+        yield f"{dropped} of {len(labels)} pictures have the pixels of another of their class and count once, the first in {fewer[0]!r}"
+    if len(np.unique(bank.digests, axis=0)) < len(bank.digests):
+        found = duplicates(banks)
+        if found:
+            a, b = found[0]
+            across = sum(a.split != b.split for a, b in found)
+            yield (
+                f"{len(found)} pictures have the pixels of one of another class, {across} of them in another split; the first are in"
+                f" {a.label!r} ({a.split}) and {b.label!r} ({b.split})"
+            )
 
 
 def listed(path):
@@ -93,8 +133,8 @@ def listed(path):
         found = _rows(path)
     elif path.is_dir():
         found = []
-        for folder in (p for p in path.iterdir() if p.is_dir() and not p.name.startswith(".")):
-            files = [p for p in folder.rglob("*") if p.suffix.lower() in EXTENSIONS and not p.name.startswith(".") and p.is_file()]
+        for folder in (p for p in path.iterdir() if p.is_dir() and not is_leftover(p.name)):
+            files = [p for p in folder.rglob("*") if is_picture(p.relative_to(folder)) and p.is_file()]
             if not files:
                 raise DataError(f"{folder} must hold pictures ({', '.join(sorted(EXTENSIONS))}). Received: none.")
             found += [(folder.name, file) for file in files]
@@ -123,10 +163,15 @@ def _rows(path):
 
 
 def load(pictures, size, channels):
-    """A `ClassBank` of the pictures, pairs (class, file) sorted by class."""
+    """A `ClassBank` of the pictures, pairs (class, file) sorted by class; those of a class with the same pixels are one."""
     images = np.empty((len(pictures), size, size, channels), "uint8")
     decoded = in_parallel(lambda pair: decode(pair[1].read_bytes(), size, channels, pair[1]), pictures, "Decoding")
     for i, pixels in enumerate(decoded):
         images[i] = pixels
-    names, count = np.unique([label for label, _ in pictures], return_counts=True)
-    return ClassBank(images, np.cumsum(count) - count, count, names.tolist())
+    names, labels, count = np.unique([label for label, _ in pictures], return_inverse=True, return_counts=True)
+    bank = ClassBank(images, np.cumsum(count) - count, count, names.tolist())
+    kept = distinct(bank)
+    if len(kept) == len(images):
+        return bank
+    count = np.bincount(labels[kept])
+    return ClassBank(images[kept], np.cumsum(count) - count, count, bank.names, bank.digests[kept])

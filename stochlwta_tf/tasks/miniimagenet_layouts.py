@@ -14,7 +14,7 @@ import numpy as np
 from stochlwta_tf.errors import DataError
 from stochlwta_tf.tasks import safe_pickle
 from stochlwta_tf.tasks.class_lists import class_list
-from stochlwta_tf.tasks.decoding import EXTENSIONS, decode
+from stochlwta_tf.tasks.decoding import decode, is_leftover, is_picture
 
 SIZE = 84
 SPLIT_FILES = {"train": "train", "validation": "val", "test": "test"}  # split: how its files and folders are called
@@ -131,7 +131,8 @@ class _Zip(_Layout):
                 self._zip = zipfile.ZipFile(self.path)
             except (OSError, zipfile.BadZipFile) as error:
                 raise DataError(f"{self.path}: cannot be read as a zip. Received: {error}.") from error
-            self._members = {name.rsplit("/", 1)[-1]: name for name in self._zip.namelist() if not name.startswith("__MACOSX")}
+            names = (name for name in self._zip.namelist() if not any(map(is_leftover, name.split("/"))))
+            self._members = {name.rsplit("/", 1)[-1]: name for name in names}
         return self._zip
 
     def _listed(self, split):
@@ -196,7 +197,11 @@ class _Pickles(_Layout):
         if not isinstance(images, np.ndarray) or images.dtype != np.uint8 or images.shape[1:] != (SIZE, SIZE, 3):
             what = f"{images.dtype} {list(images.shape)}" if isinstance(images, np.ndarray) else type(images).__name__
             raise DataError(f"{path}: image_data must be uint8 [images, {SIZE}, {SIZE}, 3]. Received: {what}.")
+        seen = set()
         for name, places in classes.items():
+            if len(set(places)) < len(places) or not seen.isdisjoint(places):
+                raise DataError(f"{path}: an image must have one place, in one class. Received: one of class {name} twice.")
+            seen.update(places)
             if np.any((places < 0) | (places >= len(images))):
                 raise DataError(f"{path}: the places of class {name} must be below {len(images)}. Received: {places.max()}.")
         return [Example(name, "", lambda i=i: images[i]) for name in sorted(classes) for i in classes[name]]
@@ -211,19 +216,23 @@ def _rows(data, where, there, images):
         rows = [(row["label"], row["filename"]) for row in reader]
     except (UnicodeDecodeError, csv.Error) as error:
         raise DataError(f"{where}: not a CSV file in UTF-8. Received: {error}.") from error
+    seen = set()
     for number, (label, file) in enumerate(rows, 2):
         if not label or file not in there:
             raise DataError(f"{where}, line {number}: the file must be in {images} and have a label. Received: {file},{label}.")
+        if file in seen:  # a query could be a support image
+            raise DataError(f"{where}, line {number}: a file must have one line. Received: {file} a second time.")
+        seen.add(file)
     return rows
 
 
 def _subfolders(folder):
-    return sorted(path for path in folder.iterdir() if path.is_dir() and not path.name.startswith("."))
+    return sorted(path for path in folder.iterdir() if path.is_dir() and not is_leftover(path.name))
 
 
 def _pictures(folder):
     with os.scandir(folder) as entries:
-        return {e.name: e for e in entries if Path(e.name).suffix.lower() in EXTENSIONS and not e.name.startswith(".")}
+        return {e.name: e for e in entries if is_picture(Path(e.name))}
 
 
 def _text(name):

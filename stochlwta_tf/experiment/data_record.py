@@ -1,0 +1,134 @@
+"""What data a run was trained on, in its folder's `data.json`: the classes of each split, and a fingerprint of their images.
+
+Which classes a split has may follow from what lies in the data's folder: with one class more, `class_split` by a seed is another one, and a
+class that was trained on is tested.  So resuming and tests go by what was recorded when the run began.
+"""
+
+import sys
+from typing import NamedTuple
+
+import pydantic
+
+from stochlwta_tf.errors import DataError, UserError
+
+# Options of a task that leave a split's images as they are, and those that tell classes to splits.
+_DRAWING = frozenset(("way", "shot", "queries", "train_shot", "train_queries", "flip", "shift", "protocol", "data_dir"))
+_SPLITTING = ("name", "split_file", "class_split", "split_seed")
+
+
+class Split(pydantic.BaseModel):
+    """One split: its classes' names (before any rotation), its number of images, and `ClassBank.fingerprint`."""
+
+    model_config = pydantic.ConfigDict(frozen=True, strict=True)
+
+    classes: tuple[str, ...]
+    images: int
+    fingerprint: str
+
+
+_RECORD = pydantic.TypeAdapter(dict[str, Split])
+
+
+class TrainedOn(NamedTuple):
+    """What a test must know of a run's data.
+
+    Attributes:
+        classes: Names of the classes that were trained on.
+        test: The recorded test `Split` where the test's classes are to be its; else None.
+        same_images: Whether the test's images are to be those of `test`, as the options that make them are the run's.
+    """
+
+    classes: tuple = ()
+    test: Split | None = None
+    same_images: bool = False
+
+
+def describe(splits):
+    """The `Split` of each of a dictionary of task distributions, as plain values; empty for regression.
+
+    Example:
+
+        describe({"train": tasks})  # {"train": {"classes": ["cat", "dog"], "images": 40, "fingerprint": "9f8…"}}
+    """
+    return {name: split_of(tasks).model_dump(mode="json") for name, tasks in splits.items() if tasks.kind == "classification"}
+
+
+def split_of(tasks):
+    """The `Split` of a task distribution of classes."""
+    from stochlwta_tf.tasks.class_bank import ClassBank  # here, so that a wrong command is named without TensorFlow
+
+    bank = tasks.bank
+    names = dict.fromkeys(map(ClassBank.unrotated, bank.names))  # each once, in order
+    return Split(classes=tuple(names), images=int(bank.count.sum()), fingerprint=bank.fingerprint())
+
+
+def read(path):
+    """The recorded splits, `{name: Split}`; None where there is no record: the run is older than the records, or of a regression.
+
+    Raises:
+        UserError: The file is damaged.
+    """
+    try:
+        return _RECORD.validate_json(path.read_bytes())
+    except FileNotFoundError:
+        return None
+    except (OSError, ValueError) as error:
+        raise UserError(
+            f"{path}: the record of the training data cannot be read; restore it, or delete it to go by the data as it is now."
+            f" Received: {str(error).splitlines()[0]}."
+        ) from error
+
+
+def classes(record, split):
+    """The recorded classes of a split, or None."""
+    return record[split].classes if record and split in record else None
+
+
+def check(path, record, splits):
+    """Refuses to go on with a training whose data is not what was recorded.
+
+    Args:
+        path: The record's file, for the message.
+        record: What `read` gave.
+        splits: The task distributions of now.
+
+    Raises:
+        DataError: A split's data differs; the message says which and how.
+    """
+    for name, tasks in splits.items():
+        if name in record and (changed := difference(record[name], split_of(tasks))):
+            raise DataError(
+                f"{path}: the {name} data is not what the run began with, so resuming would train another model; restore the data, or train"
+                f" anew in another folder by --out. Received: {changed}."
+            )
+
+
+def difference(old, new):
+    """How two `Split`s differ, in words; None where they do not."""
+    gone, more = ([c for c in a.classes if c not in b.classes] for a, b in ((old, new), (new, old)))
+    if gone or more:
+        return "; ".join(f"classes {what}: {len(c)}, the first {c[0]!r}" for c, what in ((gone, "gone"), (more, "added")) if c)
+    if old.classes != new.classes:
+        return "the same classes in another order"
+    if old.images != new.images:
+        return f"{new.images} images where there were {old.images}"
+    return "the same number of images, with other pixels" if old.fingerprint != new.fingerprint else None
+
+
+def unknown(path):
+    """Says that a run has no record."""
+    print(f"{path}: there is none, as the run is older; its classes are worked out from the data as it is now.", file=sys.stderr)
+
+
+def trained_on(record, run, config):
+    """What a test must know of a run's recorded data.
+
+    Args:
+        record: What `read` gave, not None.
+        run: The run's own `Configuration`.
+        config: The test's.
+    """
+    ours, theirs = (c.resolved()["task"] for c in (run, config))
+    test = record.get("test") if all(ours.get(key) == theirs.get(key) for key in _SPLITTING) else None
+    same = all(ours.get(key) == theirs.get(key) for key in (ours.keys() | theirs.keys()) - _DRAWING)
+    return TrainedOn(record["train"].classes if "train" in record else (), test, bool(test) and same and run.protocol == config.protocol)

@@ -1,0 +1,42 @@
+"""Lists the images that a configuration's data holds twice.
+
+python -m stochlwta_tf.experiment.duplicates --config configs/omniglot_5w1s.yaml
+"""
+
+import argparse
+import sys
+
+from rich.console import Console
+from rich.table import Table
+
+from stochlwta_tf.errors import ConfigurationError
+from stochlwta_tf.experiment import build, config
+from stochlwta_tf.experiment.exit_status import exit_status
+from stochlwta_tf.tasks.duplicates import duplicates
+
+
+def main(argv=None):
+    """Prints the duplicates in the data of a configuration; returns the exit status."""
+    parser = argparse.ArgumentParser(prog="python -m stochlwta_tf.experiment.duplicates", description="Finds images that occur twice.")
+    parser.add_argument("--config", metavar="FILE", required=True, help="a configuration, whose task section says which data")
+    parser.add_argument("--set", metavar="KEY=VALUE", nargs="+", action="extend", default=[], help="override keys")
+    arguments = parser.parse_args(argv)
+
+    def report():
+        loaded = config.load(arguments.config, arguments.set)
+        splits = {split: build.tasks(loaded, split) for split in ("train", "validation", "test")}
+        if splits["train"].kind != "classification":
+            raise ConfigurationError(f"duplicates are looked for among images. Received: task.name={loaded.task.name}.")
+        found = duplicates({split: tasks.bank for split, tasks in splits.items()})
+        table = Table("split", "class", "image", "split", "class", "image")
+        for pair in found:
+            table.add_row(*(str(field) for place in pair for field in place))
+        if found:
+            Console().print(table)
+        print(f"{len(found)} images occur twice, pixel for pixel; {sum(a.split != b.split for a, b in found)} of them in two splits.")
+
+    return exit_status(report)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

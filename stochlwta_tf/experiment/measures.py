@@ -1,0 +1,101 @@
+"""The measures of a test: each with its interval over tasks, its median, and the number of tasks that diverged."""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from stochlwta_tf.errors import NonFiniteError
+from stochlwta_tf.experiment import intervals, metrics
+
+RULE = (
+    "a task has diverged whose predictions or their squares are not finite, or whose squared error is over "
+    f"{metrics.ABSURD} times the variance of all targets; means leave diverged tasks out, medians count them as the worst"
+)
+
+
+class Measured(NamedTuple):
+    """A measure of a test.
+
+    Attributes:
+        value: Mean over the tasks that did not diverge.
+        ci95: Half the width of its 95 % interval over them.
+        unit: `"%"`, `"nats"` or `""`.
+        median: Over all tasks, a diverged one as the worst; None where the measure is not one of each task.
+        diverged: How many tasks diverged.
+        each: The measure of each task, NaN where it diverged; None as the median.
+    """
+
+    value: float
+    ci95: float
+    unit: str
+    median: float | None = None
+    diverged: int = 0
+    each: np.ndarray | None = None
+
+    def row(self):
+        """As a result's file has it."""
+        row = {"value": self.value, "ci95": self.ci95, "unit": self.unit}
+        if self.median is not None:
+            row["median"] = self.median
+        return {**row, "diverged": self.diverged} if self.diverged else row
+
+
+def per_task(measured):
+    """A measure of each task to five significant digits, None where it diverged: what a paired comparison needs."""
+    return [float(f"{value:.5g}") if np.isfinite(value) else None for value in measured.each]
+
+
+def classification(predictions, rules):
+    """The measures of a classification test under a protocol's `Rules`: `{name: Measured}`.
+
+    Raises:
+        NonFiniteError: More than half of the tasks diverged.
+    """
+    diverged = metrics.diverged(predictions.draws)
+    check(diverged)
+    p, y = predictions.mean[~diverged], predictions.query_y[~diverged]
+    return {
+        "accuracy": _measured(100 * metrics.accuracy_under(rules, p, y), diverged, "%", worst=-np.inf),
+        "nll": _measured(metrics.categorical_nll(p, y), diverged, "nats"),
+        "brier": _measured(metrics.brier(p, y), diverged),
+        "ece": Measured(*(100 * number for number in metrics.calibration_error(p, y)), "%", diverged=int(diverged.sum())),
+    }
+
+
+def regression(predictions):
+    """The measures of a regression test, as `classification`."""
+    y, noise_std = predictions.query_y, predictions.noise_std
+    diverged = metrics.diverged(predictions.draws, squared_errors(predictions), y)
+    check(diverged)
+    draws, y = predictions.draws[~diverged], y[~diverged]
+    learned = {}
+    if np.ndim(noise_std):
+        noise_std = noise_std[~diverged]
+        learned = {"noise_std": _measured(np.mean(noise_std, (1, 2, 3)), diverged)}
+    return {
+        "mse": _measured(metrics.squared_error(draws, y), diverged),
+        "nll": _measured(metrics.mixture_nll(draws, y, noise_std), diverged, "nats"),
+        "coverage90": _measured(100 * metrics.coverage(draws, y, noise_std), diverged, "%", worst=-np.inf),
+        **learned,
+    }
+
+
+def squared_errors(predictions):
+    with np.errstate(over="ignore", invalid="ignore"):
+        return metrics.squared_error(predictions.draws, predictions.query_y)
+
+
+def _measured(values, diverged, unit="", worst=np.inf):
+    each = np.full(len(diverged), np.nan)
+    each[~diverged] = values
+    median = intervals.median_and_ci95(np.where(diverged, worst, each))[0]
+    return Measured(*intervals.mean_and_ci95(values), unit, median, int(diverged.sum()), each)
+
+
+def check(diverged):
+    """Raises NonFiniteError where half or more of the tasks diverged: `[tasks]` says which."""
+    if 2 * diverged.sum() >= len(diverged) or len(diverged) - diverged.sum() < 2:
+        raise NonFiniteError(
+            f"{diverged.sum()} of {len(diverged)} test tasks diverged, first task {np.argmax(diverged)}, so there is no median: "
+            "evaluation.inner_clip_norm bounds the inner steps."
+        )
