@@ -1,6 +1,6 @@
 """The networks of the paper, as ordinary Keras models: every kind of unit with every kind of weight.
 
-`dense_lwta` is the paper's own network, `conv4` its baselines', `mlp` the one of the regressions (section 4 and appendix A).
+`dense_lwta` is the paper's own network, `conv4` its baselines', `mlp` the one of the regressions (section 4 and appendix B).
 """
 
 import math

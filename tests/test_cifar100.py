@@ -46,7 +46,7 @@ def test_standard_splits_are_the_lists(paper, splits, sizes, protocol):
 def test_paper_has_all_classes_and_divides_the_images(paper):
     for split, count in (("train", 500), ("validation", 500), ("test", 100)):
         bank = paper[split].bank
-        assert len(bank) == 100 and set(bank.count) == {count} and bank.images.shape == (60000, 32, 32, 3)
+        assert len(bank) == 100 and set(bank.count) == {count} and bank.images.shape == (60000, *Cifar100.input_shape) == (60000, 32, 32, 3)
     assert paper["train"].bank.tensor is paper["test"].bank.tensor  # held once
 
 

@@ -1,5 +1,7 @@
 """Configurations: the shipped ones, and what is said of wrong ones."""
 
+import hashlib
+import json
 from pathlib import Path
 
 import pytest
@@ -8,7 +10,10 @@ import yaml
 from stochlwta_tf.config import configuration
 from stochlwta_tf.errors import ConfigurationError
 
-CONFIGS = sorted((Path(__file__).parent.parent / "configs").glob("*.yaml"))
+FOLDER = Path(__file__).parent.parent / "configs"
+CONFIGS = sorted(FOLDER.glob("*.yaml"))
+PARTS = sorted(FOLDER.glob("parts/**/*.yaml"))
+HASHES = Path(__file__).parent / "data" / "resolved_configurations.json"
 SINUSOID = {
     "name": "tiny",
     "task": {"name": "sinusoid"},
@@ -30,6 +35,32 @@ def changed(**sections):
 def test_shipped_configurations_are_valid_and_named_for_their_files(path):
     config = configuration.load(path)
     assert config.name == path.stem
+
+
+def resolved_hash(path):
+    """A short SHA-256 of every key with its value, whatever their order in the files."""
+    return hashlib.sha256(json.dumps(configuration.load(path).resolved(), sort_keys=True).encode()).hexdigest()[:16]
+
+
+def test_no_shipped_configuration_means_something_else_than_before():
+    # Kept runs name these files: a change of a value is deliberate, and then `python tests/test_config.py` writes the hashes again.
+    now, before = {path.stem: resolved_hash(path) for path in CONFIGS}, json.loads(HASHES.read_text())
+    assert sorted(now) == sorted(before)
+    assert [name for name in now if now[name] != before[name]] == []
+
+
+@pytest.mark.parametrize("path", CONFIGS, ids=lambda p: p.stem)
+def test_a_shipped_configuration_is_a_list_of_parts_and_its_own_changes(path):
+    values = yaml.safe_load(path.read_text())
+    rooms = [Path(part).parts[:2] for part in values["extends"]]
+    assert rooms[:3] == [("parts", "task"), ("parts", "setting"), ("parts", "network")]
+    assert set(rooms[3:]) <= {("parts", "network"), ("parts", "training"), ("parts", "method")} and ("parts", "method") in rooms
+
+
+def test_parts_extend_nothing_and_each_is_used():
+    assert not [path for path in PARTS if yaml.safe_load(path.read_text()).keys() & {"extends", "name", "seed"}]
+    used = {FOLDER / part for path in CONFIGS for part in yaml.safe_load(path.read_text())["extends"]}
+    assert used == set(PARTS)
 
 
 def test_the_papers_settings_are_in_the_shipped_configuration():
@@ -128,3 +159,7 @@ def test_a_renamed_option_is_read_under_its_old_name_and_said_once(capfd):
         config = configuration.from_dict(values)
         assert config.learner.probability_clip == 1e-7 and "saturation" not in config.resolved()["learner"]
     assert capfd.readouterr().err == "learner.saturation is called learner.probability_clip now; read as that.\n"
+
+
+if __name__ == "__main__":
+    HASHES.write_text(json.dumps({path.stem: resolved_hash(path) for path in CONFIGS}, indent=1) + "\n")

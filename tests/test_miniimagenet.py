@@ -115,7 +115,9 @@ def test_standard_splits_are_the_lists_and_are_decoded_once(flat, monkeypatch):
     monkeypatch.setattr(miniimagenet, "load", None)  # would fail if it were called again
     monkeypatch.setenv("MINIIMAGENET_DIR", str(flat))
     tasks = MiniImageNet("test", 2, 0, way=2, queries=3)
-    assert tasks.sample(0).support_x.shape == (2, 2, 84, 84, 3) and isinstance(tasks.bank.images, np.memmap)
+    assert tasks.sample(0).support_x.shape == (2, 2, *MiniImageNet.input_shape) == (2, 2, 84, 84, 3) and isinstance(
+        tasks.bank.images, np.memmap
+    )
 
 
 def test_a_changed_file_is_read_again(flat, tmp_path):

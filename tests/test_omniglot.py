@@ -33,7 +33,7 @@ def splits(data):
 def test_characters_and_drawings(splits):
     train, validation, test = (splits[split].bank for split in ("train", "validation", "test"))
     assert (len(train), len(test)) == (964, 659) and len({*train.names, *test.names}) == 1623
-    assert set(train.count) == set(test.count) == {20} and train.images.shape[1:] == (28, 28, 1)
+    assert set(train.count) == set(test.count) == {20} and train.images.shape[1:] == Omniglot.input_shape == (28, 28, 1)
     assert validation.names == train.names
 
 

@@ -17,13 +17,14 @@ def main(argv=None):
     parser.add_argument("--set", metavar="KEY=VALUE", nargs="+", action="extend", default=[], help="override keys, such as task.way=20")
     parser.add_argument("--out", metavar="DIR", help="the run's folder (default: runs/<name>-seed<seed>)")
     parser.add_argument("--resume", action="store_true", help="go on with the run in the folder from its last checkpoint, if there is one")
+    parser.add_argument("--show", action="store_true", help="print every value with the file it comes from, and sizes; train nothing")
     parser.add_argument("--suite", metavar="NAME", help="make the runs of configs/suites/NAME.yaml; --out is then the folder of them all")
     parser.add_argument("--budget", metavar="B", help="of each new run of a suite: minutes, hours or iterations, such as 10m, 0.5h, 500it")
     parser.add_argument("--columns", metavar="NAME", nargs="+", help="of a suite: only the runs of these columns")
     parser.add_argument("--seeds", metavar="N", nargs="+", type=int, help="of a suite: these instead of its own")
     arguments = parser.parse_args(argv)
     if arguments.suite:
-        if arguments.config or arguments.set or arguments.resume:
+        if arguments.config or arguments.set or arguments.resume or arguments.show:
             parser.error("--suite goes with --budget, --columns, --seeds and --out alone")
         return exit_status(lambda: _suite(arguments))
     if arguments.budget or arguments.columns or arguments.seeds:
@@ -40,7 +41,13 @@ def _suite(arguments):
 
 
 def _main(arguments):
-    config = configuration.load(arguments.config or RunFolder(arguments.out).config, arguments.set)
+    path = arguments.config or RunFolder(arguments.out).config
+    if arguments.show:
+        from stochlwta_tf.cli import show
+
+        print(show.text(path, arguments.set))
+        return
+    config = configuration.load(path, arguments.set)
     folder = RunFolder(arguments.out or configuration.default_folder(config))
     folder.check(config, arguments.resume)
     from stochlwta_tf.cli.run_test import run_test

@@ -205,6 +205,22 @@ def load(path, assignments=()):
     return from_dict(yaml_file.override(yaml_file.read(path), assignments), where=path)
 
 
+def origins(path, assignments=()):
+    """Where each value of a configuration that `load` accepts comes from.
+
+    Returns:
+        A dict from `(key,)` or `(section, option)` to the file's `Path` or `"--set"`; what is not in it has its default.
+
+    Example:
+
+        origins("configs/omniglot_20w1s.yaml")["task", "way"]  # Path("configs/parts/setting/20w1s.yaml")
+    """
+    from stochlwta_tf.learners import RENAMED_OPTIONS
+
+    layers = [*yaml_file.layers(path), ("--set", yaml_file.assigned(assignments))]
+    return yaml_file.origins([(source, _renamed(values, RENAMED_OPTIONS)) for source, values in layers])
+
+
 def from_dict(values, where="configuration"):
     """The `Configuration` of a dictionary; `where` begins the error messages."""
     from stochlwta_tf.learners import (

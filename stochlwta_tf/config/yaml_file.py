@@ -1,5 +1,6 @@
-"""Configuration files as plain dictionaries: YAML, `extends: other.yaml`, and `key.sub=value` overrides."""
+"""Configuration files as plain dictionaries: YAML, `extends: [other.yaml, …]`, and `key.sub=value` overrides."""
 
+import functools
 import re
 from pathlib import Path
 
@@ -37,32 +38,53 @@ def _parse(text, where):
 def merge(base, top):
     """The sections of `base` with the values of `top` over them.
 
-    A section whose `name` changes is replaced whole: the options of one learner, network or task mean nothing to another.
+    A section whose `name` changes is replaced whole: the options of one learner, network or task mean nothing to another.  Options given
+    before there is a name stay: a part may set what several learners share, and a later one say which learner.
     """
     merged = {**base, **top}
     for section in base.keys() & top.keys():
         old, new = base[section], top[section]
-        if isinstance(old, dict) and isinstance(new, dict) and new.get("name", old.get("name")) == old.get("name"):
+        if isinstance(old, dict) and isinstance(new, dict) and ("name" not in old or new.get("name", old["name"]) == old["name"]):
             merged[section] = {**old, **new}
     return merged
 
 
-def read(path, _parents=()):
-    """The dictionary of a YAML file, laid over that of the file it `extends` (a path relative to its own folder).
+def read(path):
+    """The dictionary of a YAML file, over those of the files that it `extends`: its `layers`, merged in turn.
 
     Args:
         path: The file.
 
     Raises:
-        ConfigurationError: The file is missing, unreadable, not YAML, not a mapping, or extends itself.
+        ConfigurationError: As `layers`.
 
     Example:
 
         values = read("configs/omniglot_20w1s.yaml")
     """
+    return functools.reduce(merge, (values for _, values in layers(path)))
+
+
+def layers(path, _parents=()):
+    """A YAML file and the files that it extends, as (path, values) pairs in the order in which one is laid over the other.
+
+    `extends` names one file or a list of them, each relative to the folder of the file that names it.  Later ones override earlier ones,
+    and the file's own values override them all.
+
+    Args:
+        path: The file.
+
+    Raises:
+        ConfigurationError: A file is missing, unreadable, not YAML, not a mapping, or extends itself, on its own or by way of others.
+
+    Example:
+
+        [file.name for file, _ in layers("configs/omniglot_20w1s_eq10.yaml")][-1]  # "omniglot_20w1s_eq10.yaml"
+    """
     path = Path(path)
     if path.resolve() in _parents:
-        raise ConfigurationError(f"{path}: extends itself.")
+        between = ", ".join(parent.name for parent in _parents[_parents.index(path.resolve()) + 1 :])
+        raise ConfigurationError(f"{path}: extends itself{between and f', by way of {between}'}.")
     try:
         text = path.read_text(encoding="utf-8")
     except UnicodeDecodeError as error:
@@ -73,23 +95,34 @@ def read(path, _parents=()):
     values = _parse(text, path)
     if not isinstance(values, dict):
         raise ConfigurationError(f"{path}: must hold keys and values such as `seed: 0`. Received: {str(values)[:60]!r}.")
-    parent = values.pop("extends", None)
-    if parent is None:
-        return values
-    if not isinstance(parent, str):
-        raise ConfigurationError(f"{path}: extends must be the name of a YAML file. Received: extends={parent!r}.")
-    return merge(read(path.parent / parent, (*_parents, path.resolve())), values)
+    extended = values.pop("extends", None)
+    names = extended if isinstance(extended, list) else [] if extended is None else [extended]
+    if extended == [] or not all(isinstance(name, str) and name for name in names):
+        raise ConfigurationError(
+            f"{path}: extends must be the name of a YAML file, or a list of such names. Received: extends={extended!r}."
+        )
+    below = [layer for name in names for layer in layers(path.parent / name, (*_parents, path.resolve()))]
+    return [*below, (path, values)]
 
 
 def override(values, assignments):
     """`values` with `key=value` and `section.key=value` assignments over them; each value is read as YAML.
 
     Raises:
-        ConfigurationError: An assignment has no `=`, or its key is not one name or two joined by a dot.
+        ConfigurationError: As `assigned`.
 
     Example:
 
         override({"seed": 0}, ["seed=3", "task.way=20"])  # {"seed": 3, "task": {"way": 20}}
+    """
+    return merge(values, assigned(assignments))
+
+
+def assigned(assignments):
+    """The dictionary that `key=value` and `section.key=value` assignments make.
+
+    Raises:
+        ConfigurationError: An assignment has no `=`, or its key is not one name or two joined by a dot.
     """
     changes = {}
     for assignment in assignments:
@@ -104,4 +137,27 @@ def override(values, assignments):
             changes[section][option] = value
         else:
             raise ConfigurationError(f"--set {assignment}: {section} was set to a value before. Received: {section}={changes[section]!r}.")
-    return merge(values, changes)
+    return changes
+
+
+def origins(layers):
+    """Which of (source, values) pairs, laid one over the other as `layers` has them, each value comes from.
+
+    Returns:
+        A dict from `(key,)`, or `(section, key)` for what is in a section, to the source.
+
+    Example:
+
+        origins([("a", {"task": {"way": 5, "shot": 1}}), ("b", {"task": {"way": 20}})])
+        # {("task", "way"): "b", ("task", "shot"): "a"}
+    """
+    merged, found = {}, {}
+    for source, values in layers:
+        merged, given = merge(merged, values), set(_keys(values))
+        found = {key: source if key in given else found[key] for key in _keys(merged)}
+    return found
+
+
+def _keys(values):
+    for section, value in values.items():
+        yield from ((section, key) for key in value) if isinstance(value, dict) else [(section,)]

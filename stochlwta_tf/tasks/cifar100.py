@@ -44,6 +44,7 @@ class Cifar100(ImageTasks):
     """
 
     protocols = ("standard", "paper", "original_code")
+    input_shape = (32, 32, 3)
 
     def __init__(
         self,

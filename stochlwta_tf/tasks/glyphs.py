@@ -46,6 +46,8 @@ class Glyphs(ImageTasks):
         tasks = Glyphs("test", batch=25, seed=0, way=5, shot=1)
     """
 
+    input_shape = (_SIZE, _SIZE, 1)
+
     def __init__(self, split, batch, seed, **options):
         versions = {"matplotlib": matplotlib.__version__, "pillow": PIL.__version__, "freetype": features.version("freetype2")}
         bank = cached_bank("glyphs", {**versions, "unicode": unicodedata.unidata_version}, draw_all)

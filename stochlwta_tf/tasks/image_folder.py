@@ -100,6 +100,10 @@ class ImageFolder(ImageTasks):
             for note in self.notes:
                 logging.getLogger(__name__).warning("%s: %s.", path, note)
 
+    @classmethod
+    def shapes(cls, options):
+        return (options["size"], options["size"], options["channels"]), options["way"]
+
 
 def _notes(labels, bank, banks):
     """What a result must say of pictures that occur twice; `labels` are those of all files."""

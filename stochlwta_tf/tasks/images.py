@@ -92,6 +92,10 @@ class ImageTasks(TaskDistribution):
         self.input_shape, self.outputs = tuple(self.bank.images.shape[1:]), way
         self._check()
 
+    @classmethod
+    def shapes(cls, options):
+        return super().shapes(options)[0], options["way"]
+
     def _check(self):
         try:
             self.bank.check(

@@ -48,6 +48,7 @@ class MiniImageNet(ImageTasks):
     """
 
     protocols = ("standard", "paper", "original_code")
+    input_shape = (layouts.SIZE, layouts.SIZE, 3)
 
     def __init__(self, split, batch, seed, *, data_dir: str | None = None, protocol: ProtocolName = "standard", **options):
         layout = layouts.find(manual_dir(data_dir))

@@ -49,6 +49,7 @@ class Omniglot(ImageTasks):
     """
 
     protocols = ("standard", "paper", "original_code")
+    input_shape = (28, 28, 1)
 
     def __init__(
         self,

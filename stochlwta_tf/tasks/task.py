@@ -64,6 +64,11 @@ class TaskDistribution:
         at_least(1, batch=batch)
         self.split, self.batch, self.seed = split, batch, seed
 
+    @classmethod
+    def shapes(cls, options):
+        """`(input_shape, outputs)` as far as a class and its options say them without the data; None for what they do not say."""
+        return getattr(cls, "input_shape", None), getattr(cls, "outputs", None)
+
     def sample_tasks(self, keys):
         """A `Task` batch from the noise key of each of its tasks, uint32 `[tasks, 2]`; pure TensorFlow, may be traced."""
         raise NotImplementedError(f"{type(self).__name__} must implement sample_tasks(keys).")
