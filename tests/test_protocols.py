@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 from bars import CONFIG, Bars, bank
 
-import stochlwta_tf.evaluation.measured as measured
 from stochlwta_tf import metrics
 from stochlwta_tf.cli import evaluate
 from stochlwta_tf.config import configuration
 from stochlwta_tf.errors import ConfigurationError
+from stochlwta_tf.evaluation import measured
 from stochlwta_tf.evaluation.predictions import Predictions
 from stochlwta_tf.tasks import SPLITS, TASKS, ImageTasks
 from stochlwta_tf.tasks.protocols import PROTOCOLS, ProtocolName, check_disjoint

@@ -6,10 +6,11 @@ from pathlib import Path
 import pytest
 import yaml
 
+from stochlwta_tf.cli import show, train
 from stochlwta_tf.config import configuration
-from stochlwta_tf.experiment import build, show, train
 from stochlwta_tf.networks import parameters_of
 from stochlwta_tf.tasks import TASKS, ImageFolder
+from stochlwta_tf.training import build
 
 CONFIGS = Path(__file__).parent.parent / "configs"
 

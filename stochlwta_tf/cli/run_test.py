@@ -5,7 +5,7 @@ from rich.console import Console
 from rich.table import Table
 
 from stochlwta_tf import metrics
-from stochlwta_tf.evaluation import evaluate, inner_steps, measured, predict
+from stochlwta_tf.evaluation import evaluate, inner_steps, measures_of, predict
 from stochlwta_tf.evaluation.result import result_of
 from stochlwta_tf.figures import predictions as predictions_figure
 from stochlwta_tf.figures import style, titles
@@ -33,7 +33,7 @@ def run_test(config, folder, distribution, trained):
     """
     learner = build.for_test(build.saved_learner(folder.model, distribution), config)
     predictions = predict(learner, distribution, config.evaluation.tasks)
-    measures = measured(predictions, distribution.rules)
+    measures = measures_of(predictions, distribution.rules)
     result = result_of(config, learner, distribution, predictions, measures, trained, folder.metrics)
     if config.evaluation.steps:
         test = lambda twin: evaluate(twin, distribution, config.evaluation.tasks)  # noqa: E731

@@ -1,6 +1,6 @@
 """The test of a learner on new tasks, with neither configuration nor run folder."""
 
-from stochlwta_tf.evaluation.measured import measured
+from stochlwta_tf.evaluation.measured import measures_of
 from stochlwta_tf.evaluation.predictions import predict
 
 
@@ -24,4 +24,4 @@ def evaluate(learner, tasks, n=600):
     >>> accuracy = evaluate(learner, Omniglot("test", batch=50, seed=0, way=5, shot=1))["accuracy"]
     >>> f"{accuracy.value:.1f} ± {accuracy.ci95:.1f} {accuracy.unit}"
     """
-    return measured(predict(learner, tasks, n), tasks.rules)
+    return measures_of(predict(learner, tasks, n), tasks.rules)

@@ -46,7 +46,7 @@ def per_task(measured):
     return [float(f"{value:.5g}") if np.isfinite(value) else None for value in measured.each]
 
 
-def measured(predictions, rules=None):
+def measures_of(predictions, rules=None):
     """The measures of a test: `{name: Measured}`.
 
     Args:

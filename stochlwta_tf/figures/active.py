@@ -14,7 +14,7 @@ def draw(path, result):
 
     Args:
         path: The PNG file to write.
-        result: What `experiment/active_learning.py` writes, a dictionary.
+        result: What `evaluation/active_learning.py` writes, a dictionary.
     """
     measure = MEASURES[result["measure"]].axis
     own, median = style.colour(titles.method(result["learner"]["name"])), result["measure"] == "mse"

@@ -27,7 +27,7 @@ def draw(path, result):
 
     Args:
         path: The PNG file to write.
-        result: What `experiment/audit.py` writes, a dictionary.
+        result: What `evaluation/audit.py` writes, a dictionary.
     """
     ladder = [{**row, "label": label(row)} for row in result["ladder"]]
     alone = [{**row, "label": _ALONE[row["factor"]]} for row in result["alone"]]

@@ -9,7 +9,7 @@ def draw(path, form, result):
     Args:
         path: The file to write.
         form: `"png"` or `"svg"`.
-        result: What `experiment/reliability.py` finds, with `name`, `learner`, `task`, `tasks` and `protocol`.
+        result: What `evaluation/reliability.py` finds, with `name`, `learner`, `task`, `tasks` and `protocol`.
     """
     width, colour = result["edges"][1], style.colour(titles.method(result["learner"]["name"]))
     filled = [i for i, count in enumerate(result["count"]) if count]

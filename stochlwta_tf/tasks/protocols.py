@@ -30,7 +30,7 @@ class Rules(NamedTuple):
 
 
 #: `standard`: the field's disjoint classes.  `paper`: the splits of the paper's appendix A, which share classes on some data sets; drawn
-#: and scored as `standard`.  `original_code`: what the paper's published code does; its numbers are inflated, see `experiment/audit.py`.
+#: and scored as `standard`.  `original_code`: what the paper's published code does; its numbers are inflated, see `evaluation/audit.py`.
 PROTOCOLS = {"standard": Rules(), "paper": Rules(), "original_code": Rules(True, True, 1, True, True, True)}
 
 
