@@ -75,6 +75,9 @@ class Row(Section):
 class Suite(Section):
     """A suite file.
 
+    A row with `methods` stands for one of each: a list of labels of `configs/suites/lists/methods.yaml`, or `all` of them; in its texts
+    `{method}` and `{label}` are the method's.
+
     Attributes:
         file: Its file's name, without `.yaml`; not a key of the file.
         title: Of the table or figure.
@@ -228,4 +231,27 @@ def load(name):
     values = {**yaml_file.read(path), "file": path.stem}
     if isinstance(values.get("columns"), list):
         values["columns"] = [{"label": column} if isinstance(column, str) else column for column in values["columns"]]
+    if isinstance(values.get("rows"), list):
+        values["rows"] = [expanded for row in values["rows"] for expanded in _expanded(row, path)]
     return validate(Suite, values, path)
+
+
+def _expanded(row, path):
+    """A row as it is, or for a row with `methods` one of each: `{method}` and `{label}` in its texts are the method's."""
+    if not isinstance(row, dict) or "methods" not in row:
+        return [row]
+    methods = {method["label"]: method for method in yaml_file.read(find("configs/suites/lists/methods.yaml"))["methods"]}
+    wanted, rest = row["methods"], {key: value for key, value in row.items() if key != "methods"}
+    wanted = list(methods) if wanted == "all" else wanted if isinstance(wanted, list) else [wanted]
+    for label in wanted:
+        if label not in methods:
+            raise ConfigurationError(f"{path}: {unknown('value', f'methods={label!r}', label, ['all', *methods])}")
+    return [{"label": label, **_filled(rest, methods[label])} for label in wanted]
+
+
+def _filled(value, method):
+    if isinstance(value, str):
+        return value.replace("{method}", method["method"]).replace("{label}", method["label"])
+    if isinstance(value, list):
+        return [_filled(item, method) for item in value]
+    return {key: _filled(item, method) for key, item in value.items()} if isinstance(value, dict) else value
