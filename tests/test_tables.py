@@ -116,7 +116,10 @@ def test_the_readmes_table_is_that_of_the_kept_results():
 
 
 def test_protocols_and_batch_statistics_are_kept_apart(tmp_path):
-    dense, conv = cell("table1", "StochLWTA-ML", "omniglot_20w1s", "the paper's network and rates"), cell("table1", "MAML", "omniglot_20w1s")
+    dense, conv = (
+        cell("table1", "StochLWTA-ML", "omniglot_20w1s", "the paper's network and rates"),
+        cell("table1", "MAML", "omniglot_20w1s"),
+    )
     result_folders.write(tmp_path, dense, 50.0, folder="a")
     result_folders.write(tmp_path, dense, 60.0, protocol="paper", folder="b")
     result_folders.write(tmp_path, dense, 70.0, protocol="standard", trained="paper", folder="b")
@@ -293,7 +296,9 @@ def test_latex_says_what_its_cells_are_of(runs):
     text = render.latex(made(runs, "table1"))
     assert r"92.00 $\pm$ 6.57 / 97.79 ($\sigma$ 0.48) / $-$5.79" in text
     assert r"\& " not in text and "σ" not in "".join(line for line in text.splitlines() if not line.startswith("%"))
-    assert "StochLWTA-ML (the paper's network and rates), omniglot\\_20w1s & 92.00 $\\pm$ 6.57 \\% & 2.65 & 0, 1, 2 & 60,000 & 600 &" in text
+    assert (
+        "StochLWTA-ML (the paper's network and rates), omniglot\\_20w1s & 92.00 $\\pm$ 6.57 \\% & 2.65 & 0, 1, 2 & 60,000 & 600 &" in text
+    )
     assert "% - MAML, omniglot_20w1s: `python train.py --config configs/omniglot_20w1s_maml.yaml --out" in text
 
 

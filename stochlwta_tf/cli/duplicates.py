@@ -26,7 +26,7 @@ def main(argv=None):
     def report():
         loaded = config.load(arguments.config, arguments.set)
         splits = {split: build.tasks(loaded, split) for split in ("train", "validation", "test")}
-        if splits["train"].kind != "classification":
+        if not splits["train"].bank:
             raise ConfigurationError(f"duplicates are looked for among images. Received: task.name={loaded.task.name}.")
         found = duplicates({split: tasks.bank for split, tasks in splits.items()})
         table = Table("split", "class", "image", "split", "class", "image")

@@ -49,7 +49,7 @@ def sizes(config):
     if input_shape is None or outputs is None:
         yield f"shapes and parameters: unknown, {config.task.name} says them only with its data"
     else:
-        learner = build.learner(config, SimpleNamespace(kind=tasks.kind, input_shape=input_shape, outputs=outputs))
+        learner = build.learner(config, SimpleNamespace(likelihood=tasks.likelihood, input_shape=input_shape, outputs=outputs))
         yield f"input: {list(input_shape)}, outputs: {outputs}"
         yield f"trainable parameters: {parameters_of(learner)['trainable']:,}"
     yield f"tasks in an iteration: {config.training.batch}"

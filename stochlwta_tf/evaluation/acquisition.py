@@ -4,8 +4,6 @@ import numpy as np
 
 from stochlwta_tf.errors import ConfigurationError
 
-INFORMED = {"regression": "variance", "classification": "entropy"}
-
 
 def variance(draws, mean):
     """The variance over draws of the predicted mean, summed over targets: `[tasks, pool]`.
@@ -64,28 +62,28 @@ def _correlation(a, b):
     return np.sum(a * b) / scale if scale else 0.0
 
 
-def strategies(asked, kind, learner):
+def strategies(asked, learner):
     """The strategies to run: what is asked for, and random choice to compare with.
 
     Args:
         asked: `"auto"`, `"variance"`, `"entropy"` or `"random"`.
-        kind: `"regression"` or `"classification"`.
         learner: A `MetaLearner`.
 
     Raises:
-        ConfigurationError: The tasks are of the other kind, or the learner has no draws that differ.
+        ConfigurationError: It does not suit the likelihood, or the learner has no draws that differ.
 
     Example:
 
-        strategies("auto", "regression", maml)  # ["random"]
+        strategies("auto", maml)  # ["random"]
     """
-    informed = INFORMED[kind]
+    informed = learner.likelihood.uncertainty
     differ = learner.draws > 1 and learner.draws_differ
     if asked == "random" or asked == "auto" and not differ:
         return ["random"]
     if asked not in ("auto", informed):
         raise ConfigurationError(
-            f"active_learning.strategy must be auto, {informed} or random for {kind}. Received: active_learning.strategy={asked}."
+            f"active_learning.strategy must be auto, {informed} or random for a {learner.likelihood.kind} likelihood. "
+            f"Received: active_learning.strategy={asked}."
         )
     if not differ:
         raise ConfigurationError(

@@ -22,8 +22,6 @@ from stochlwta_tf.measures import MEASURES
 from stochlwta_tf.training import build
 from stochlwta_tf.training.run_folder import replacing, write_json
 
-_START = 5  # labelled points of a regression task
-
 
 def active(config, folder, learner, path=None, classes=None):
     """Runs a configuration's active learning with a trained learner; writes, draws, prints and returns the result.
@@ -45,16 +43,15 @@ def active(config, folder, learner, path=None, classes=None):
     from stochlwta_tf.figures import active as active_figure
 
     distribution, labelled, pool = candidates(config, classes)
-    kind = distribution.kind
-    measure = "mse" if kind == "regression" else "accuracy"
-    names = acquisition.strategies(config.active_learning.strategy, kind, learner)
+    measure = learner.likelihood.score_name
+    names = acquisition.strategies(config.active_learning.strategy, learner)
     chosen = {name: run(learner, distribution, labelled, pool, name, config) for name in names}
     result = {
         "name": config.name,
         "measure": measure,
         "unit": MEASURES[measure].unit,
         "labelled": [len(labelled) + i for i in range(config.active_learning.queries + 1)],
-        "strategies": {name: curve(values, np.inf if kind == "regression" else -np.inf) for name, values in chosen.items()},
+        "strategies": {name: curve(values, worst_of(learner)) for name, values in chosen.items()},
         **(informed(learner, distribution, labelled, names[0], chosen, config) if len(names) > 1 else {}),
         "tasks": config.evaluation.tasks,
         "diverged_rule": RULE,
@@ -73,7 +70,7 @@ def active(config, folder, learner, path=None, classes=None):
 def candidates(config, classes=None):
     """Test tasks whose support set holds the first labelled examples and the pool.
 
-    The labels of the pool are so drawn as any support label, with the noise of the setting; the queries are the test's.
+    The labels of the pool are drawn like any support label, with the noise of the setting; the queries are the test's.
 
     Returns:
         The `TaskDistribution`, and the places in its support sets of the labelled examples and of the pool, as arrays.
@@ -82,27 +79,13 @@ def candidates(config, classes=None):
         ConfigurationError: The tasks cannot have a pool of that size.
     """
     options, values = config.active_learning, config.resolved()
-    task = values["task"]
-    if task.get("protocol") == "original_code":
-        raise ConfigurationError("active learning needs images without replacement. Received: protocol original_code.")
     if options.queries > options.pool:
         raise ConfigurationError(
             f"active_learning.queries must be at most active_learning.pool={options.pool}. Received: {options.queries}."
         )
-    if "points" in task:
-        start = _START if options.start is None else options.start
-        task["points"] = start + options.pool
-        places = np.arange(task["points"])
-        labelled = places < start
-    elif "shot" in task:
-        way, start = task["way"], task["shot"] if options.start is None else options.start
-        if options.pool % way:
-            raise ConfigurationError(f"active_learning.pool must be a multiple of task.way={way}. Received: {options.pool}.")
-        task["shot"] = start + options.pool // way
-        places = np.arange(way * task["shot"])
-        labelled = places % task["shot"] < start  # images come in the order of their classes
-    else:
-        raise ConfigurationError(f"active learning needs tasks with points or shots. Received: task.name={task['name']}.")
+    changes, labelled = build.tasks(config, "test", classes).pool(options.start, options.pool)
+    values["task"] |= changes
+    places = np.arange(len(labelled))
     return build.tasks(configuration.from_dict(values, where="active_learning"), "test", classes), places[labelled], places[~labelled]
 
 
@@ -117,12 +100,11 @@ def run(learner, distribution, labelled, pool, strategy, config):
         # The same numbers for every learner and strategy that uses them.
         noise = np.random.default_rng([config.evaluation.seed, index]).random((distribution.batch, len(pool)))
         score = noise_score(noise) if strategy == "random" else model_score(learner, acquisition.SCORES[strategy])
-        measure = squared_error if distribution.kind == "regression" else accuracy
         tasks = distribution.sample(index)
-        parts.append(learn(learner, tasks, labelled, pool, config.active_learning.queries, score, measure)[0])
+        parts.append(learn(learner, tasks, labelled, pool, config.active_learning.queries, score, SCORES[learner.likelihood.score_name])[0])
         targets.append(tasks.query_y.numpy())
     values, targets = (np.concatenate(column)[: config.evaluation.tasks] for column in (parts, targets))
-    if distribution.kind == "regression":
+    if learner.likelihood.score_name == "mse":
         values = np.stack([np.where(metrics.diverged(column, column, targets), np.nan, column) for column in values.T], 1)
     for column in np.transpose(values):
         check(np.isnan(column))
@@ -141,7 +123,7 @@ def informed(learner, distribution, labelled, name, chosen, config):
         tasks = distribution.sample(index)
         draws, mean = predicted(learner, with_support(tasks, np.tile(labelled, (len(tasks.key), 1))))
         y = tasks.query_y.numpy()
-        error = np.sum((mean - y) ** 2, -1) if distribution.kind == "regression" else -np.take_along_axis(mean, y[..., None], -1)[..., 0]
+        error = ERRORS[learner.likelihood.score_name](mean, y)
         correlation = acquisition.rank_correlation(acquisition.SCORES[name](draws, mean), error)
         values.append(np.where(metrics.diverged(draws), np.nan, correlation))
     values = np.concatenate(values)[: config.evaluation.tasks]
@@ -206,6 +188,19 @@ def squared_error(draws, mean, y):
 
 def accuracy(draws, mean, y):
     return np.where(metrics.diverged(draws), np.nan, 100 * metrics.accuracy(mean, y))
+
+
+#: The score of each task by its name, and the error of each query.
+SCORES = {"mse": squared_error, "accuracy": accuracy}
+ERRORS = {
+    "mse": lambda mean, y: np.sum((mean - y) ** 2, -1),
+    "accuracy": lambda mean, y: -np.take_along_axis(mean, y[..., None], -1)[..., 0],
+}
+
+
+def worst_of(learner):
+    """What a diverged task's score counts as in a median."""
+    return -np.inf if learner.likelihood.higher_is_better else np.inf
 
 
 def curve(values, worst=None):

@@ -97,18 +97,9 @@ class AdaptedModel:
         return _finite(argument, x)
 
     def _targets(self, y):
-        outputs = self.learner.targets
-        examples = self.support_x.shape[0]
-        if self.learner.likelihood.score_name == "accuracy":
-            if y.shape != (examples,) or y.dtype.kind not in "iu" or y.min() < 0 or y.max() >= outputs:
-                values = f", values from {y.min()} to {y.max()}" if y.size and y.dtype.kind in "iuf" else ""
-                raise ValueError(
-                    f"`support_y` must hold {examples} integer labels from 0 to {outputs - 1}, one for each support input. "
-                    f"Received: shape={y.shape}, dtype={y.dtype}{values}"
-                )
+        self.learner.likelihood.check_targets(y, self.support_x.shape[0], self.learner.targets)
+        if self.learner.likelihood.kind == "categorical":
             return tf.convert_to_tensor(y, tf.int32)
-        if y.shape != (examples, outputs):
-            raise ValueError(f"`support_y` must have the shape [{examples}, {outputs}]. Received: shape={y.shape}")
         return _finite("support_y", _numbers("support_y", y, self.support_x.dtype))
 
 

@@ -3,6 +3,7 @@
 import copy
 from typing import Annotated
 
+import numpy as np
 import tensorflow as tf
 from pydantic import Field
 
@@ -49,7 +50,7 @@ class ImageTasks(TaskDistribution):
         tasks.sample(0).support_x.shape  # [50, 5, 28, 28, 1]
     """
 
-    kind = "classification"
+    kind, likelihood = "classification", "categorical"
     #: The protocols that a data set has.
     protocols = ("standard", "original_code")
 
@@ -115,6 +116,18 @@ class ImageTasks(TaskDistribution):
         vars(twin).update(changes)
         twin._check()
         return twin
+
+    def pool(self, start, size):
+        if self.rules.image_replacement:
+            raise ConfigurationError(f"active learning needs images without replacement. Received: protocol {self.protocol}.")
+        if size % self.way:
+            raise ConfigurationError(f"active_learning.pool must be a multiple of task.way={self.way}. Received: {size}.")
+        start = self.shot if start is None else start
+        shot = start + size // self.way
+        return {"shot": shot}, np.arange(self.way * shot) % shot < start  # images come in the order of their classes
+
+    def query_groups(self, batch):
+        return batch.query_y.numpy(), self.way, "class"
 
     def sample_tasks(self, keys):
         sizes = tf.fill([keys.shape[0]], len(self.bank))

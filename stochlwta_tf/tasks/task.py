@@ -2,6 +2,7 @@
 
 from typing import NamedTuple
 
+import numpy as np
 import tensorflow as tf
 
 from stochlwta_tf import random
@@ -43,6 +44,8 @@ class TaskDistribution:
 
     Attributes:
         kind: `"classification"` or `"regression"`.
+        likelihood: The likelihood of a learner of these tasks: `"categorical"` or `"gaussian"`.
+        bank: Of a classification, the `ClassBank` that tasks are drawn from; None for a regression.
         input_shape: Shape of one input.
         outputs: Width of the network's output: the number of classes (way), or of regression targets.
         notes: What a result must say of the data; nothing by default.
@@ -57,6 +60,8 @@ class TaskDistribution:
     outputs: int
     notes: tuple = ()
     rules = None
+    bank = None
+    likelihood: str
 
     def __init__(self, split, batch, seed):
         if split not in SPLITS:
@@ -79,6 +84,33 @@ class TaskDistribution:
         with tf.init_scope():  # TensorFlow tries to fold a compiled function of constants in a graph, and prints that it cannot
             stream = random.fold_in(random.key_from_seed(self.seed), SPLITS.index(self.split))
         return self.sample_tasks(random.fold_in(stream, numbers, tag=numbers // 2**32))
+
+    def pool(self, start, size):
+        """How a task holds, in its support set, a few labelled examples and a pool of unlabelled ones, for active learning.
+
+        Args:
+            start: Labelled examples at first (of each class, in classification); None for the tasks' own number.
+            size: Unlabelled examples.
+
+        Returns:
+            The options of the task that change, as a dictionary, and for each place in the support set whether it is labelled, a
+            boolean array.
+
+        Raises:
+            ConfigurationError: The tasks have no such pool.
+        """
+        raise ConfigurationError(f"active learning needs tasks that have a pool. Received: {type(self).__name__}.")
+
+    def query_groups(self, batch):
+        """Groups of queries in which it is asked which units win.
+
+        Args:
+            batch: A `Task` batch.
+
+        Returns:
+            The group of each query, integers `[tasks, query]`; how many groups there are; and what one is, in words.
+        """
+        return np.zeros(batch.query_x.shape[:2], int), 1, "all queries"
 
     def batches(self, tasks):
         """The numbers of the batches that hold the first `tasks` tasks, a range."""

@@ -61,7 +61,7 @@ def tasks(config, split, classes=None):
 
 def class_names(distribution):
     """The classes that tasks are drawn from; none for regression."""
-    return distribution.bank.names if distribution.kind == "classification" else ()
+    return distribution.bank.names if distribution.bank else ()
 
 
 def under_protocol(config, name, trained):
@@ -106,9 +106,8 @@ def learner(config, distribution):
     keras.utils.set_random_seed(config.seed)
     with _named("network"):
         network = NETWORKS[config.network.name](distribution.input_shape, distribution.outputs, **config.network.options())
-    likelihood = {"classification": "categorical", "regression": "gaussian"}[distribution.kind]
     with _named("learner"):
-        made = LEARNERS[config.learner.name](network, likelihood=likelihood, **config.learner.options())
+        made = LEARNERS[config.learner.name](network, likelihood=distribution.likelihood, **config.learner.options())
         made.compile(optimizer(config), steps_per_execution=config.training.steps_per_execution)
     for_test(made, config)
     return made

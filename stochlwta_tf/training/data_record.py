@@ -50,7 +50,7 @@ def describe(splits):
 
         describe({"train": tasks})  # {"train": {"classes": ["cat", "dog"], "images": 40, "fingerprint": "9f8…"}}
     """
-    return {name: split_of(tasks).model_dump(mode="json") for name, tasks in splits.items() if tasks.kind == "classification"}
+    return {name: split_of(tasks).model_dump(mode="json") for name, tasks in splits.items() if tasks.bank}
 
 
 def split_of(tasks):

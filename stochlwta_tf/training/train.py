@@ -35,7 +35,7 @@ def train(config, folder):
         raise ConfigurationError(f"the meta-loss of learner.name={config.learner.name} needs task.train_queries of 1 or more. Received: 0.")
     if record is not None:
         data_record.check(folder.data, record, splits)
-    elif folder.config.exists() and splits["train"].kind == "classification":
+    elif folder.config.exists() and splits["train"].bank:
         data_record.unknown(folder.data)
     with folder.alone():
         folder.begin(config, data_record.describe(splits))
