@@ -9,7 +9,7 @@ import numpy as np
 
 from stochlwta_tf.intervals import t95
 
-_SMALLEST = float(np.finfo("float32").tiny)  # probabilities come in float32; below lies zero, whose log is infinite
+_SMALLEST = float(np.finfo("float32").tiny)  # probabilities are float32; below this they are zero, whose log is infinite
 BINS = 15  # of the expected calibration error
 
 

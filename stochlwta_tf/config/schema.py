@@ -83,7 +83,7 @@ def validate(model, values, where):
     Raises:
         ConfigurationError: The first error, as one line.
     """
-    try:  # by way of JSON, where a list is a tuple's strict form
+    try:  # through JSON, where strict mode accepts a list for a tuple
         return model.model_validate_json(json.dumps(values, default=str))
     except pydantic.ValidationError as error:
         raise ConfigurationError(f"{where}: {_one_line(error.errors()[0], model)}") from error
