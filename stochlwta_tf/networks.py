@@ -17,12 +17,12 @@ Count = Annotated[int, Field(ge=1)]
 NotNegative = Annotated[float, Field(ge=0)]
 Positive = Annotated[float, Field(gt=0)]
 
-# Images are [height, width, channels] here whatever `keras.config.image_data_format()` is on the machine, so every layer is told.
+# Images are [height, width, channels] whatever `keras.config.image_data_format()` is, so it is passed to every layer.
 _CHANNELS_LAST = "channels_last"
 
 
 class LayerFactory:
-    """Makes the layers of a network: how weights are represented, and what follows them.
+    """Creates the layers of a network, with one kind of weights and one kind of activation.
 
     Args:
         activation: What follows each hidden layer.
@@ -126,7 +126,7 @@ def dense_lwta(
         A `keras.Model` from `[batch, *input_shape]` to `[batch, outputs]`.
 
     Raises:
-        ValueError: If an option is impossible, or `max_pool` is asked for inputs that are not images.
+        ValueError: If an option is invalid, or `max_pool` is set for inputs that are not images.
 
     Example:
 
@@ -171,7 +171,7 @@ def mlp(
         A `keras.Model` from `[batch, *input_shape]` to `[batch, outputs]`.
 
     Raises:
-        ValueError: If an option is impossible, such as `competitors` that do not divide the units.
+        ValueError: If an option is invalid, such as `competitors` that do not divide the units.
 
     Example:
 
@@ -199,7 +199,7 @@ def conv4(
     weights: Weights = "point",
     **layers,
 ):
-    """Four 3×3 convolutions, each with batch normalisation, pooling where there is any, and activation; then a linear head.
+    """Four 3×3 convolutions, each with batch normalisation, optional pooling, and activation; then a linear head.
 
     Args:
         input_shape: `(height, width, channels)`.
@@ -207,7 +207,7 @@ def conv4(
         filters: Channels of each convolution.
         downsampling: By a stride of 2 (Omniglot), or by 2×2 max-pooling with same-padding (CIFAR-100, mini-ImageNet).
         head: `"flatten"` the last feature map, or `"average"` it over positions.
-        batch_norm_scale: Whether batch normalisation has a trainable scale beside its shift.
+        batch_norm_scale: Whether batch normalisation has a trainable scale in addition to its shift.
         activation, weights: See `LayerFactory`; the blocks of LWTA are neighbouring channels, which compete at each position.
         **layers: Further options of `LayerFactory`.
 
@@ -215,7 +215,7 @@ def conv4(
         A `keras.Model` from `[batch, *input_shape]` to `[batch, outputs]`.
 
     Raises:
-        ValueError: If the inputs are not images or an option is impossible.
+        ValueError: If the inputs are not images or an option is invalid.
 
     Example:
 
@@ -237,7 +237,7 @@ def conv4(
     return keras.Model(x, make.dense(outputs, "output")(h), name="conv4")
 
 
-# Where the remaining options of a network come from: read, with its signature, by the configuration.
+# The source of a network's remaining options, which the configuration reads with its signature.
 dense_lwta.options_of = mlp.options_of = conv4.options_of = LayerFactory
 
 NETWORKS = {"dense_lwta": dense_lwta, "mlp": mlp, "conv4": conv4}
@@ -249,5 +249,5 @@ def trainable_parameters(model):
 
 
 def parameters_of(model):
-    """Numbers of parameters as results have them: those that train, and all that are stored."""
+    """Numbers of trainable and of stored parameters, as in results."""
     return {"trainable": trainable_parameters(model), "stored": model.count_params()}

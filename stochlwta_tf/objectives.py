@@ -1,4 +1,4 @@
-"""Likelihoods: how a network's outputs meet the targets, and how sampled outputs are averaged.
+"""Likelihoods: how a network's outputs are compared with targets, and how sampled outputs are averaged.
 
 With y the targets and f the outputs, the negative log-likelihood of a set of examples is the first term of the negative ELBO (eq. 6, 10)
 
@@ -15,12 +15,12 @@ tfd = tfp.distributions
 
 
 class Likelihood:
-    """Interface: `nll`, `predictive` and `split`, and the `score` that training shows.
+    """Interface: `nll`, `predictive` and `split`, and the `score` shown in training.
 
     Attributes:
         kind: Its name among the options of a learner.
         score_name: Name of the score.
-        higher_is_better: Whether a larger score is the better one.
+        higher_is_better: Whether a larger score is better.
         uncertainty: What an active learner goes by: `"entropy"` of the mean probabilities, or `"variance"` of the draws.
     """
 
@@ -42,7 +42,7 @@ class Likelihood:
         raise NotImplementedError(f"{type(self).__name__} must implement score(y, predictive).")
 
     def split(self, outputs):
-        """What a network's outputs predict, and the observation std that goes with it: None for classes."""
+        """The predictions in a network's outputs, and their observation std: None for classes."""
         return outputs, None
 
     def check_targets(self, y, examples, outputs):
@@ -148,7 +148,7 @@ class Gaussian(Likelihood):
 
 @keras.saving.register_keras_serializable(package="stochlwta_tf")
 class LearnedGaussian(Gaussian):
-    """As `Gaussian`, with a standard deviation that the network learns and gives beside its means: outputs [f, sigma_y].
+    """As `Gaussian`, with a learned standard deviation that the network outputs with its means: outputs [f, sigma_y].
 
     See `layers.ObservationNoise`.
 

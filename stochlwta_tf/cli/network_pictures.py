@@ -14,17 +14,17 @@ _WINNERS_TASKS = 50
 
 
 def report(what, arguments):
-    """Makes the picture and the JSON file beside it.
+    """Draws the picture and writes its numbers to a JSON file next to it.
 
     Args:
         what: `"reliability"` or `"winners"`.
         arguments: `run`, `set`, `tasks`, `out` of `evaluate.py`.
 
     Raises:
-        UserError: There is no trained run, or it has no such picture.
+        UserError: There is no trained run, or this picture does not apply to it.
     """
     if arguments.run is None:
-        raise ConfigurationError(f"--{what} needs --run DIR, the run whose network is to be looked at.")
+        raise ConfigurationError(f"--{what} needs --run DIR, the run whose network to look at.")
     folder = RunFolder(arguments.run)
     run, config = configured(folder, arguments.set, arguments.tasks)
     out = Path(arguments.out or folder.path / f"{what}.png")
@@ -63,7 +63,7 @@ def _reliability(learner, distribution, config, _):
     from stochlwta_tf.evaluation.predictions import predict
 
     if distribution.rules is None:
-        raise UserError(f"--reliability is of class probabilities; {config.name} predicts real numbers (see coverage90 in its evaluation).")
+        raise UserError(f"--reliability needs class probabilities; {config.name} predicts real numbers (see coverage90 in its evaluation).")
     predictions = predict(learner, distribution, config.evaluation.tasks).whole()
     return {"tasks": len(predictions.query_y), **reliability.bins(predictions.mean, predictions.query_y)}
 

@@ -1,4 +1,4 @@
-"""Which unlabelled examples an active learner asks about: scores of a pool, of which the largest is queried."""
+"""Acquisition scores of active learning: the pool example with the largest score is queried."""
 
 import numpy as np
 
@@ -14,7 +14,8 @@ def variance(draws, mean):
 
     Example:
 
-        variance(np.array([[[[0.0]], [[2.0]]]]), None)  # [[1.0]]
+    >>> variance(np.array([[[[0.0]], [[2.0]]]]), None)
+    array([[1.]])
     """
     with np.errstate(over="ignore", invalid="ignore"):  # a task that diverged has no variance
         return np.var(draws, axis=1).sum(-1)
@@ -29,7 +30,8 @@ def entropy(draws, mean):
 
     Example:
 
-        entropy(None, np.array([[[0.5, 0.5]]]))  # [[log 2]]
+    >>> entropy(None, np.array([[[0.5, 0.5]]])).round(4)  # log 2
+    array([[0.6931]])
     """
     return -np.sum(mean * np.log(np.maximum(mean, np.finfo("float32").tiny)), -1)
 
@@ -38,20 +40,21 @@ SCORES = {"variance": variance, "entropy": entropy}
 
 
 def rank_correlation(scores, errors):
-    """Spearman's rank correlation over the queries of each task: `[tasks]`; 0 where all are alike.
+    """Spearman's rank correlation over the queries of each task: `[tasks]`; 0 where all scores or all errors are equal.
 
     Args:
         scores, errors: `[tasks, n]`.
 
     Example:
 
-        rank_correlation(np.array([[1.0, 3.0, 2.0]]), np.array([[10.0, 30.0, 20.0]]))  # [1.0]
+    >>> rank_correlation(np.array([[1.0, 3.0, 2.0]]), np.array([[10.0, 30.0, 20.0]]))
+    array([1.])
     """
     return np.array([_correlation(_ranks(a), _ranks(b)) for a, b in zip(scores, errors, strict=True)])
 
 
 def _ranks(values):
-    """Ranks of a row; equal values have the mean of theirs."""
+    """Ranks of a row; equal values share their mean rank."""
     _, inverse, counts = np.unique(values, return_inverse=True, return_counts=True)
     return (np.cumsum(counts) - (counts - 1) / 2)[inverse]
 
@@ -63,18 +66,19 @@ def _correlation(a, b):
 
 
 def strategies(asked, learner):
-    """The strategies to run: what is asked for, and random choice to compare with.
+    """The strategies to run: the requested one, and random choice as its baseline.
 
     Args:
         asked: `"auto"`, `"variance"`, `"entropy"` or `"random"`.
         learner: A `MetaLearner`.
 
     Raises:
-        ConfigurationError: It does not suit the likelihood, or the learner has no draws that differ.
+        ConfigurationError: The strategy is for the other kind of tasks, or the learner's draws do not differ.
 
     Example:
 
-        strategies("auto", maml)  # ["random"]
+    >>> strategies("auto", maml)
+    ['random']
     """
     informed = learner.likelihood.uncertainty
     differ = learner.draws > 1 and learner.draws_differ

@@ -1,10 +1,9 @@
-"""Active learning: a learner labels a few examples of its own choice, `evaluate.py --run DIR --active`.
+"""Active learning: a learner chooses which examples to label, `evaluate.py --run DIR --active`.
 
-The paper (section 4.3, figure 4c) labels 5 points, then asks for 5 more, those of the largest variance over sampled regressors; that
-they are asked for one at a time, the pool and beginning again each time are our reading.  Of each test task a few examples are labelled
-and a pool is not.  The learner adapts from the meta-learned state to what is labelled, is tested on the task's queries, asks for the label
-of one example of the pool, and begins again from the meta-learned state.  Strategies are compared on the same tasks, first examples and
-pools.
+The paper (section 4.3, figure 4c) labels 5 points and then queries 5 more, those with the largest variance over sampled regressors.  The
+pool, querying one point at a time and re-adapting each time are our reading.  In each test task a few examples are labelled, and a pool is
+unlabelled.  The learner adapts from the meta-learned state to the labelled examples, is tested on the task's queries, queries the label of
+one pool example, and adapts again from the meta-learned state.  Strategies are compared on the same tasks, initial examples and pools.
 """
 
 from pathlib import Path
@@ -24,20 +23,20 @@ from stochlwta_tf.training.run_folder import replacing, write_json
 
 
 def active(config, folder, learner, path=None, classes=None):
-    """Runs a configuration's active learning with a trained learner; writes, draws, prints and returns the result.
+    """Runs active learning with a trained learner; writes, draws, prints and returns the result.
 
     Args:
-        config: The `Configuration`; its `active_learning` section says how.
+        config: The `Configuration`; its `active_learning` section sets the options.
         folder: The `RunFolder`.
         learner: The trained `MetaLearner`, with the test's options.
-        path: The result's file; `active.json` in the folder by default. The figure stands beside it.
+        path: The result's file; `active.json` in the folder by default. The figure is written next to it.
         classes: The test classes that the run recorded; see `build.tasks`.
 
     Returns:
         A dictionary; see `docs/regression.md`.
 
     Raises:
-        ConfigurationError: The tasks have no pool, or the strategy does not suit them or the learner.
+        ConfigurationError: The tasks cannot have a pool, or the strategy does not fit them or the learner.
         DataError: A class has too few images for the pool.
     """
     from stochlwta_tf.figures import active as active_figure
@@ -70,10 +69,10 @@ def active(config, folder, learner, path=None, classes=None):
 def candidates(config, classes=None):
     """Test tasks whose support set holds the first labelled examples and the pool.
 
-    The labels of the pool are drawn like any support label, with the noise of the setting; the queries are the test's.
+    Pool labels are drawn like support labels, with the noise of the setting; the queries are those of the test.
 
     Returns:
-        The `TaskDistribution`, and the places in its support sets of the labelled examples and of the pool, as arrays.
+        The `TaskDistribution`, and the positions of the labelled examples and of the pool in its support sets, as arrays.
 
     Raises:
         ConfigurationError: The tasks cannot have a pool of that size.
@@ -112,11 +111,11 @@ def run(learner, distribution, labelled, pool, strategy, config):
 
 
 def informed(learner, distribution, labelled, name, chosen, config):
-    """What an informed strategy is worth: its paired difference from random choice, and whether its score ranks the errors at all.
+    """How an informed strategy does: its paired difference from random choice, and the rank correlation of its score with the error.
 
     Returns:
-        A dictionary: the `curve` of the difference, and the rank correlation of the score with the error over the test's queries, with
-        the first labels, its mean over tasks and half of the 95 % interval.
+        A dictionary: the `curve` of the difference, and the rank correlation over the test's queries with the initial labels: its mean over
+        tasks and half the width of the 95 % interval.
     """
     values = []
     for index in distribution.batches(config.evaluation.tasks):
@@ -145,13 +144,13 @@ def learn(learner, tasks, labelled, pool, queries, score, measure):
     Args:
         learner: A `MetaLearner`.
         tasks: A `Task` batch, its support sets all candidates.
-        labelled, pool: Places in the support sets.
-        queries: How many examples to ask about.
-        score: Function of a `Task` batch whose queries are the pool: `[tasks, pool]`, the largest is asked about.
+        labelled, pool: Positions in the support sets.
+        queries: How many labels to query.
+        score: Function of a `Task` batch whose queries are the pool: `[tasks, pool]`; the largest is queried.
         measure: Function of draws, predictive mean and targets: a number for each task.
 
     Returns:
-        The measure before and after each query, `[tasks, queries + 1]`, and the places labelled in the end, in order.
+        The measure before and after each query, `[tasks, queries + 1]`, and the positions labelled at the end, in order.
     """
     count = len(tasks.key)
     labelled = np.tile(labelled, (count, 1))
@@ -169,7 +168,7 @@ def learn(learner, tasks, labelled, pool, queries, score, measure):
 
 
 def predicted(learner, tasks):
-    """Draws, of the means alone where the noise is learned, and the predictive mean."""
+    """Draws (only of the means where the noise is learned) and the predictive mean."""
     outputs = learner.predict_tasks(tasks)
     return np.asarray(learner.likelihood.split(outputs)[0]), learner.predictive(outputs).numpy()
 
@@ -204,11 +203,11 @@ def worst_of(learner):
 
 
 def curve(values, worst=None):
-    """What is known of a measure after each query, as lists.
+    """Summary of a measure after each query, as lists.
 
     Args:
         values: `[tasks, queries + 1]`, NaN where a task diverged; differences of two strategies are paired by task.
-        worst: What a diverged task counts as in the median; by default it is left out there too, as of a difference.
+        worst: Value of a diverged task in the median; by default it is excluded there too, as for a difference.
 
     Returns:
         A dictionary: `value` and `ci95`, the mean over the tasks that did not diverge and half of its 95 % interval; `median`, `median_low`
@@ -243,4 +242,4 @@ def show(result):
         if most := max(c["diverged"]):
             print(f"{name}: up to {most} of {result['tasks']} tasks diverged: {result['diverged_rule']}")
     if found := result.get("rank_correlation"):
-        print(f"rank correlation of {found['of']}: {found['value']:.3f} ± {found['ci95']:.3f}; without any it is no guide")
+        print(f"rank correlation of {found['of']}: {found['value']:.3f} ± {found['ci95']:.3f}; near 0 the score does not rank errors")

@@ -13,12 +13,12 @@ _STATISTICS = ("support", "transductive")
 
 
 class Prediction(NamedTuple):
-    """What an adapted model says of queries.
+    """Predictions of an adapted model on queries.
 
     Attributes:
         mean: Class probabilities, or regression means, averaged over draws, `[query, outputs]`.
         draws: The network's outputs (logits, or means) in each of the B draws, `[B, query, outputs]`.
-        noise_std: Observation std of each draw's mean: a number, or, where it is learned, `[B, query, outputs]`. None of classes.
+        noise_std: Observation std of each draw's mean: a number, or, where it is learned, `[B, query, outputs]`. None for classes.
     """
 
     mean: np.ndarray
@@ -111,7 +111,7 @@ def _numbers(argument, values, dtype):
 
 
 def _finite(argument, tensor):
-    """The tensor, all of whose values must be finite, in the network's type too: 1e39 is infinite in single precision."""
+    """The tensor, whose values must be finite in the network's type, too: 1e39 is infinite in single precision."""
     wrong = np.argwhere(~np.isfinite(tensor.numpy()))
     if len(wrong):
         first = tuple(wrong[0].tolist())

@@ -1,4 +1,4 @@
-"""Sinusoid regression (Finn et al. 2017), and the harder kind of Yoon et al. 2018."""
+"""Sinusoid regression (Finn et al. 2017), and the harder variant of Yoon et al. 2018."""
 
 import math
 from typing import Annotated, Literal
@@ -38,8 +38,9 @@ class Sinusoid(TaskDistribution):
 
     Example:
 
-        tasks = Sinusoid("test", batch=25, seed=0, setting="challenging")
-        tasks.sample(0).query_x.shape  # [25, 100, 1]
+    >>> tasks = Sinusoid("test", batch=25, seed=0, setting="challenging")
+    >>> tasks.sample(0).query_x.shape
+    TensorShape([25, 100, 1])
     """
 
     kind, likelihood = "regression", "gaussian"

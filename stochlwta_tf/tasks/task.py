@@ -1,4 +1,4 @@
-"""A batch of few-shot tasks, and the interface of everything that samples them."""
+"""A batch of few-shot tasks, and the interface of the distributions that sample them."""
 
 from typing import NamedTuple
 
@@ -19,7 +19,7 @@ class Task(NamedTuple):
         support_y: Their targets: int32 labels `[support]`, or float values `[support, outputs]`.
         query_x: Inputs to predict, `[query, ...]`.
         query_y: Their targets.
-        key: uint32 `[2]`, the task's noise key: everything random that a learner does with the task comes from it.
+        key: uint32 `[2]`, the task's noise key, the source of all randomness of a learner on this task.
     """
 
     support_x: tf.Tensor
@@ -30,9 +30,9 @@ class Task(NamedTuple):
 
 
 class TaskDistribution:
-    """A distribution over tasks, of which task number `n` is a pure function of (split, seed, n).
+    """A distribution over tasks; task number `n` is a pure function of (split, seed, n).
 
-    That makes a run reproducible, resumable at any iteration, and its tasks testable one by one; and two tests with one seed have the
+    This makes a run reproducible and resumable at any iteration, and its tasks testable one by one; two tests with the same seed have the
     same tasks, whatever their batch.  The splits draw from independent streams, so that training and test tasks differ even where they
     come from one distribution and one seed.  A subclass sets `kind`, `input_shape` and `outputs`, and implements `sample_tasks`; its
     options are the keyword-only arguments of its constructor.
@@ -48,8 +48,8 @@ class TaskDistribution:
         bank: Of a classification, the `ClassBank` that tasks are drawn from; None for a regression.
         input_shape: Shape of one input.
         outputs: Width of the network's output: the number of classes (way), or of regression targets.
-        notes: What a result must say of the data; nothing by default.
-        rules: Of a classification, the protocol's `Rules` for drawing and scoring tasks; None for a regression.
+        notes: What a result must state about the data; empty by default.
+        rules: For classification, the protocol's `Rules` for drawing and scoring tasks; None for a regression.
 
     Raises:
         ConfigurationError: If `split` is unknown or `batch` below 1.
@@ -71,7 +71,7 @@ class TaskDistribution:
 
     @classmethod
     def shapes(cls, options):
-        """`(input_shape, outputs)` as far as a class and its options say them without the data; None for what they do not say."""
+        """`(input_shape, outputs)` as far as a class and its options determine them without the data; None otherwise."""
         return getattr(cls, "input_shape", None), getattr(cls, "outputs", None)
 
     def sample_tasks(self, keys):
@@ -113,7 +113,7 @@ class TaskDistribution:
         return np.zeros(batch.query_x.shape[:2], int), 1, "all queries"
 
     def batches(self, tasks):
-        """The numbers of the batches that hold the first `tasks` tasks, a range."""
+        """The numbers of the batches that contain the first `tasks` tasks, as a range."""
         return range(-(-tasks // self.batch))
 
     def dataset(self, start=0, stop=None):
@@ -134,7 +134,10 @@ def at_least(least, **options):
 
     Example:
 
-        at_least(1, way=0)  # ConfigurationError: way must be at least 1. Received: way=0.
+    >>> at_least(1, way=0)
+    Traceback (most recent call last):
+    ...
+    stochlwta_tf.errors.ConfigurationError: way must be at least 1. Received: way=0.
     """
     for name, value in options.items():
         if value < least:
