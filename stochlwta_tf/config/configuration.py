@@ -203,7 +203,18 @@ def load(path, assignments=()):
         config.training.iterations  # 1000
     """
     path = lookup.find(path)
-    return from_dict(yaml_file.override(yaml_file.read(path), assignments), where=path)
+    return from_dict(read(path, assignments), where=path)
+
+
+def read(path, assignments=()):
+    """The dictionary that `load` checks: of a file and what it extends, under the assignments.
+
+    Needs no TensorFlow, so that a command can ask for it first.
+
+    Raises:
+        ConfigurationError: The file is not there or not YAML, or an assignment not `key=value`.
+    """
+    return yaml_file.override(yaml_file.read(lookup.find(path)), assignments)
 
 
 def origins(path, assignments=()):
