@@ -3,9 +3,8 @@
 A task's measure is a mean over its queries; a result is the mean over test tasks with a 95 % interval over tasks (`intervals.py`).
 """
 
-import math
-
 import numpy as np
+from scipy import special
 
 from stochlwta_tf.intervals import t95
 
@@ -98,12 +97,9 @@ def mixture_nll(draws, targets, noise_std):
     return -np.mean(largest[:, 0] + np.log(np.mean(np.exp(log_p - largest), 1)), -1)
 
 
-_erfc = np.vectorize(math.erfc, otypes=["float64"])
-
-
 def mixture_cdf(y, draws, noise_std):
     """P(Y ≤ y) under (1/B) sum_b N(f_b, noise_std²); `draws` has its B axis before the last two, the axes of `y`."""
-    return np.mean(0.5 * _erfc((draws - y[..., None, :, :]) / (noise_std * math.sqrt(2.0))), -3)
+    return np.mean(special.ndtr((y[..., None, :, :] - draws) / noise_std), -3)
 
 
 def coverage(draws, targets, noise_std, mass=0.9):

@@ -13,11 +13,11 @@ from result_folders import cell
 
 from stochlwta_tf import networks
 from stochlwta_tf.cli import evaluate
-from stochlwta_tf.config import suites
+from stochlwta_tf.config import lookup, suites
 from stochlwta_tf.errors import ConfigurationError
 from stochlwta_tf.report import collect, match, page, paper_cell, render, tables
 
-SUITES = sorted(path.stem for path in suites.find("configs/suites").glob("*.yaml"))
+SUITES = list(lookup.suites())
 GAUSSIAN = "stochastic LWTA (Gaussians)"
 
 

@@ -9,10 +9,10 @@ import sys
 from rich.console import Console
 from rich.table import Table
 
+from stochlwta_tf.cli import start
 from stochlwta_tf.cli.exit_status import exit_status
 from stochlwta_tf.config import configuration as config
 from stochlwta_tf.errors import ConfigurationError
-from stochlwta_tf.tasks.duplicates import duplicates
 from stochlwta_tf.training import build
 
 
@@ -24,6 +24,10 @@ def main(argv=None):
     arguments = parser.parse_args(argv)
 
     def report():
+        config.read(arguments.config, arguments.set)
+        start.tensorflow()
+        from stochlwta_tf.tasks.duplicates import duplicates
+
         loaded = config.load(arguments.config, arguments.set)
         splits = {split: build.tasks(loaded, split) for split in ("train", "validation", "test")}
         if not splits["train"].bank:

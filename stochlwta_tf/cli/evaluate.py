@@ -4,17 +4,19 @@ import argparse
 import sys
 from pathlib import Path
 
-from stochlwta_tf.cli import report
+from stochlwta_tf.cli import report, start
 from stochlwta_tf.cli.exit_status import exit_status, stoppable
+from stochlwta_tf.config import configuration
 from stochlwta_tf.errors import ConfigurationError
-from stochlwta_tf.evaluation.provenance import configured, trained_on
 from stochlwta_tf.training import build
 from stochlwta_tf.training.run_folder import RunFolder
 
 
 def main(argv=None):
     """Evaluates the model of a run folder; returns the exit status."""
-    parser = argparse.ArgumentParser(prog="evaluate.py", description="Tests a run's trained model on new tasks, or reports on many runs.")
+    parser = argparse.ArgumentParser(
+        prog=start.program("evaluate.py"), description="Tests a run's trained model on new tasks, or reports on many runs."
+    )
     parser.add_argument("--run", metavar="DIR", help="the run's folder")
     parser.add_argument("--tasks", metavar="N", help="number of test tasks; short for --set evaluation.tasks=N")
     parser.add_argument(
@@ -40,9 +42,13 @@ def main(argv=None):
 def _main(arguments):
     if arguments.out and Path(arguments.out).suffix != ".json":
         raise ConfigurationError(f"a test's --out must end in .json; the figure is written next to it. Received: --out {arguments.out}.")
-    from stochlwta_tf.cli.run_test import run_test
-
     folder = RunFolder(arguments.run)
+    folder.check_trained()
+    configuration.read(folder.config, arguments.set)
+    start.tensorflow()
+    from stochlwta_tf.cli.run_test import run_test
+    from stochlwta_tf.evaluation.provenance import configured, trained_on
+
     run, config = configured(folder, arguments.set, arguments.tasks)
     with stoppable("stopped; what was tested before is kept."):
         build.runtime(config)

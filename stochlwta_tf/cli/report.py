@@ -3,8 +3,9 @@
 import sys
 from pathlib import Path
 
+from stochlwta_tf.cli import start
 from stochlwta_tf.errors import ConfigurationError, UserError
-from stochlwta_tf.training.run_folder import replacing, write_text
+from stochlwta_tf.training.run_folder import RunFolder, replacing, write_text
 
 _TABLES = ("1", "2", "3", "4", "5", "6", "D1", "D2")
 
@@ -37,6 +38,9 @@ def run(arguments):
     if len(wanted) > 1:
         raise ConfigurationError(f"one report at a time. Received: --{' --'.join(wanted)}.")
     if wanted[0] in ("reliability", "winners"):
+        if arguments.run is not None:
+            RunFolder(arguments.run).check_trained()
+            start.tensorflow()
         from stochlwta_tf.cli import network_pictures
 
         network_pictures.report(wanted[0], arguments)
@@ -54,6 +58,7 @@ def _table(arguments):
         raise ConfigurationError(f"--format must be {', '.join(render.FORMATS)}. Received: --format {arguments.format}.")
     name = arguments.table
     suite = suites.load(f"table{name}" if name in _TABLES else name)
+    start.tensorflow()
     collected = collect.collect(arguments.runs)
     table = tables.table(suite, collected)
     collect.warn((*collected.problems, *table.notes))
@@ -71,6 +76,7 @@ def _figure(arguments):
     if arguments.figure not in FIGURES:
         raise ConfigurationError(f"--figure must be {', '.join(FIGURES)}. Received: --figure {arguments.figure}.")
     out = _picture(arguments.out)
+    start.tensorflow()
     collected = collect.collect(arguments.runs)
     with replacing(_into(out)) as part:
         lines = FIGURES[arguments.figure](collected, part, out.suffix[1:])
@@ -83,6 +89,7 @@ def _figure(arguments):
 def _page(arguments):
     from stochlwta_tf.report import collect, page
 
+    start.tensorflow()
     collected = collect.collect(arguments.runs)
     text, notes = page.page(collected, Path(arguments.runs))
     collect.warn((*collected.problems, *notes))

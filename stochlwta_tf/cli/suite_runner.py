@@ -68,9 +68,8 @@ def start_python(arguments):
     """
     if arguments[0] in _PROGRAMS:
         arguments = ["-m", _PROGRAMS[arguments[0]], *arguments[1:]]
-    arguments = [str(suites.find(a)) if a.startswith("configs/") else a for a in arguments]
     path = os.pathsep.join(filter(None, [str(Path(stochlwta_tf.__file__).parent.parent), os.environ.get("PYTHONPATH")]))
-    environment = {"TF_CPP_MIN_LOG_LEVEL": "3", **os.environ, "PYTHONPATH": path}
+    environment = {**os.environ, "PYTHONPATH": path}
     process = subprocess.run([sys.executable, *arguments], check=False, capture_output=True, text=True, env=environment)
     return process.returncode, process.stdout, process.stderr
 

@@ -3,8 +3,9 @@
 import argparse
 import sys
 
+from stochlwta_tf.cli import start
 from stochlwta_tf.cli.exit_status import exit_status, stoppable
-from stochlwta_tf.config import configuration
+from stochlwta_tf.config import configuration, suites
 from stochlwta_tf.training.run_folder import RunFolder
 
 _EPILOG = "Exit status: 0 done, 2 invalid input, 3 a loss was not finite, 130 or 143 stopped by a signal."
@@ -12,7 +13,7 @@ _EPILOG = "Exit status: 0 done, 2 invalid input, 3 a loss was not finite, 130 or
 
 def main(argv=None):
     """Trains what a configuration describes, saves it and evaluates it; returns the exit status."""
-    parser = argparse.ArgumentParser(prog="train.py", description="Meta-trains a learner and evaluates it.", epilog=_EPILOG)
+    parser = argparse.ArgumentParser(prog=start.program("train.py"), description="Meta-trains a learner and evaluates it.", epilog=_EPILOG)
     parser.add_argument("--config", metavar="FILE", help="configuration file; with --resume the run's own by default")
     parser.add_argument("--set", metavar="KEY=VALUE", nargs="+", action="extend", default=[], help="override keys, such as task.way=20")
     parser.add_argument("--out", metavar="DIR", help="the run's folder (default: runs/<name>-seed<seed>)")
@@ -35,6 +36,8 @@ def main(argv=None):
 
 
 def _suite(arguments):
+    suites.load(arguments.suite)
+    start.tensorflow()
     from stochlwta_tf.cli import suite_runner as suite
 
     suite.main(arguments)
@@ -42,6 +45,8 @@ def _suite(arguments):
 
 def _main(arguments):
     path = arguments.config or RunFolder(arguments.out).config
+    configuration.read(path, arguments.set)  # what is wrong with a file itself is said before TensorFlow is loaded
+    start.tensorflow()
     if arguments.show:
         from stochlwta_tf.cli import show
 

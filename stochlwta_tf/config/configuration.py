@@ -9,7 +9,7 @@ import pydantic
 import yaml
 from pydantic import Field
 
-from stochlwta_tf.config import yaml_file
+from stochlwta_tf.config import lookup, yaml_file
 from stochlwta_tf.config.schema import Section, options_of, section, unknown, validate
 from stochlwta_tf.errors import ConfigurationError
 
@@ -188,7 +188,7 @@ def load(path, assignments=()):
     """Reads and checks a configuration file.
 
     Args:
-        path: A YAML file.
+        path: A YAML file, or the name of one, as `lookup.find` has it.
         assignments: `key.sub=value` strings that override the file.
 
     Returns:
@@ -203,7 +203,19 @@ def load(path, assignments=()):
     >>> config.training.iterations
     1000
     """
-    return from_dict(yaml_file.override(yaml_file.read(path), assignments), where=path)
+    path = lookup.find(path)
+    return from_dict(read(path, assignments), where=path)
+
+
+def read(path, assignments=()):
+    """The dictionary that `load` checks: of a file and what it extends, under the assignments.
+
+    Needs no TensorFlow, so that a command can ask for it first.
+
+    Raises:
+        ConfigurationError: The file is not there or not YAML, or an assignment not `key=value`.
+    """
+    return yaml_file.override(yaml_file.read(lookup.find(path)), assignments)
 
 
 def origins(path, assignments=()):
@@ -219,16 +231,14 @@ def origins(path, assignments=()):
     """
     from stochlwta_tf.learners import RENAMED_OPTIONS
 
-    layers = [*yaml_file.layers(path), ("--set", yaml_file.assigned(assignments))]
+    layers = [*yaml_file.layers(lookup.find(path)), ("--set", yaml_file.assigned(assignments))]
     return yaml_file.origins([(source, _renamed(values, RENAMED_OPTIONS)) for source, values in layers])
 
 
 def from_dict(values, where="configuration"):
     """The `Configuration` of a dictionary; `where` begins the error messages."""
-    from stochlwta_tf.learners import (
-        LEARNERS,
-        RENAMED_OPTIONS,
-    )  # here, so that a missing file or invalid YAML is reported without TensorFlow
+    # Here, so that a file that is not there or not YAML is found without TensorFlow.
+    from stochlwta_tf.learners import LEARNERS, RENAMED_OPTIONS
     from stochlwta_tf.networks import NETWORKS
     from stochlwta_tf.tasks import TASKS
 

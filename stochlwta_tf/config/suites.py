@@ -7,14 +7,12 @@ from typing import Annotated, NamedTuple
 import pydantic
 from pydantic import Field
 
-import stochlwta_tf
-from stochlwta_tf.config import configuration, yaml_file
+from stochlwta_tf.config import configuration, lookup, yaml_file
 from stochlwta_tf.config.schema import Section, unknown, validate
 from stochlwta_tf.errors import ConfigurationError
 
 Value = str | bool | int | float | None | list[str | int | float]
 Keys = tuple[str, ...]
-_CHECKOUT = Path(stochlwta_tf.__file__).parent.parent  # where configurations are looked up if the working directory lacks them
 
 
 class Column(Section):
@@ -181,7 +179,10 @@ class Cell(NamedTuple):
 
     @property
     def exists(self):
-        return find(self.config).exists()
+        try:
+            return lookup.find(self.config).exists()
+        except ConfigurationError:
+            return False
 
     def load(self, more=()):
         """The run's `Configuration`, without the overrides of its test.
@@ -189,7 +190,7 @@ class Cell(NamedTuple):
         Raises:
             ConfigurationError: It is not valid, or the test's options are not the learner's.
         """
-        config = configuration.load(find(self.config), [*self.assignments, *more])
+        config = configuration.load(self.config, [*self.assignments, *more])
         options = list(config.learner.options())
         for key in self.row.test:
             if key not in options:
@@ -201,17 +202,11 @@ def _assignments(values):
     return [f"{key}={value if isinstance(value, str) else json.dumps(value, separators=(',', ':'))}" for key, value in values.items()]
 
 
-def find(path):
-    """A path under the working directory or, if it is missing there, under this package's checkout."""
-    path = Path(path)
-    return path if path.exists() or not (_CHECKOUT / path).exists() else _CHECKOUT / path
-
-
 def load(name):
     """Reads and checks a suite.
 
     Args:
-        name: A file, or the name of one in `configs/suites`.
+        name: A file, or the name of one in `configs/suites`, of the working directory or the package.
 
     Raises:
         ConfigurationError: There is no such suite, or the first error in it.
@@ -223,11 +218,11 @@ def load(name):
     """
     path = Path(name)
     if path.suffix != ".yaml":
-        folder = find("configs/suites")
-        names = sorted(p.stem for p in folder.glob("*.yaml"))
-        if name not in names:
-            raise ConfigurationError(unknown("suite", name, name, names))
-        path = folder / f"{name}.yaml"
+        found = lookup.suites()
+        if name not in found:
+            searched = ", ".join(map(str, lookup.folders("suites")))
+            raise ConfigurationError(f"{unknown('suite', name, name, found)} Searched: {searched}.")
+        path = found[name]
     values = {**yaml_file.read(path), "file": path.stem}
     if isinstance(values.get("columns"), list):
         values["columns"] = [{"label": column} if isinstance(column, str) else column for column in values["columns"]]
@@ -240,7 +235,7 @@ def _expanded(row, path):
     """A row as it is, or for a row with `methods` one of each: `{method}` and `{label}` in its texts are the method's."""
     if not isinstance(row, dict) or "methods" not in row:
         return [row]
-    methods = {method["label"]: method for method in yaml_file.read(find("configs/suites/lists/methods.yaml"))["methods"]}
+    methods = {method["label"]: method for method in yaml_file.read(lookup.find("configs/suites/lists/methods.yaml"))["methods"]}
     wanted, rest = row["methods"], {key: value for key, value in row.items() if key != "methods"}
     wanted = list(methods) if wanted == "all" else wanted if isinstance(wanted, list) else [wanted]
     for label in wanted:
