@@ -5,12 +5,12 @@ import numpy as np
 import pytest
 import tensorflow as tf
 import tensorflow_probability as tfp
-from small_tasks import image_tasks, one, point_tasks
 
 from stochlwta_tf import networks
 from stochlwta_tf.learners import ABML, BMAML, LEARNERS, MAML, PLATIPUS
 from stochlwta_tf.learners.failure import explain_failure
 from stochlwta_tf.learners.meta_gradient import MetaGradientLearner, normal_kl
+from tests.helpers.small_tasks import image_tasks, one, point_tasks
 
 tfd = tfp.distributions
 

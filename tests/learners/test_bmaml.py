@@ -4,12 +4,12 @@ import keras
 import numpy as np
 import pytest
 import tensorflow as tf
-from small_tasks import finite_difference_error, image_tasks, line_task, one, point_tasks
 
 from stochlwta_tf import networks
 from stochlwta_tf.learners import BMAML, MAML
 from stochlwta_tf.learners.stein import bandwidth, stein_direction
 from stochlwta_tf.tasks import Sinusoid
+from tests.helpers.small_tasks import finite_difference_error, image_tasks, line_task, one, point_tasks
 
 RATE, NOISE_STD = 0.05, 0.75
 

@@ -4,7 +4,6 @@ import json
 
 import numpy as np
 import pytest
-from bars import CONFIG, Bars, bank
 
 from stochlwta_tf import metrics
 from stochlwta_tf.cli import evaluate
@@ -16,6 +15,7 @@ from stochlwta_tf.tasks import SPLITS, TASKS, ImageTasks
 from stochlwta_tf.tasks.protocols import PROTOCOLS, ProtocolName, check_disjoint
 from stochlwta_tf.training import build, data_record
 from stochlwta_tf.training.run_folder import RunFolder
+from tests.helpers.bars import CONFIG, Bars, bank
 
 
 @pytest.fixture(autouse=True)

@@ -3,12 +3,12 @@
 import json
 
 import pytest
-import result_folders
-from result_folders import cell
 
 from stochlwta_tf.cli import evaluate
 from stochlwta_tf.errors import UserError
 from stochlwta_tf.report import collect
+from tests.helpers import result_folders
+from tests.helpers.result_folders import cell
 
 OWN = cell("table5", "stochastic LWTA (Gaussians)", "omniglot_20w1s")
 

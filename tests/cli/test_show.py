@@ -11,8 +11,9 @@ from stochlwta_tf.config import configuration
 from stochlwta_tf.networks import parameters_of
 from stochlwta_tf.tasks import TASKS, ImageFolder
 from stochlwta_tf.training import build
+from tests.helpers import REPOSITORY
 
-CONFIGS = Path(__file__).parent.parent / "configs"
+CONFIGS = REPOSITORY / "configs"
 
 
 def shown(text):

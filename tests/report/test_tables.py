@@ -4,18 +4,17 @@ import csv
 import io
 import json
 import re
-from pathlib import Path
 
 import pytest
-import result_folders
 import yaml
-from result_folders import cell
 
 from stochlwta_tf import networks
 from stochlwta_tf.cli import evaluate
 from stochlwta_tf.config import suites
 from stochlwta_tf.errors import ConfigurationError
 from stochlwta_tf.report import collect, match, page, paper_cell, render, tables
+from tests.helpers import REPOSITORY, result_folders
+from tests.helpers.result_folders import cell
 
 SUITES = sorted(path.stem for path in suites.find("configs/suites").glob("*.yaml"))
 GAUSSIAN = "stochastic LWTA (Gaussians)"
@@ -109,7 +108,7 @@ def test_the_page_begins_with_what_was_written_about_the_results(runs):
 
 
 def test_the_readmes_table_is_that_of_the_kept_results():
-    root = Path(__file__).parent.parent
+    root = REPOSITORY
     text = render.markdown(made(root / "results", "summary"))
     grid = next(block for block in text.split("\n\n") if block.startswith("| ours / paper / difference"))
     assert grid in (root / "README.md").read_text(encoding="utf-8")

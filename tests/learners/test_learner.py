@@ -8,7 +8,6 @@ import numpy as np
 import pytest
 import tensorflow as tf
 import tensorflow_probability as tfp
-from small_tasks import point_tasks
 
 from stochlwta_tf import networks, random
 from stochlwta_tf.layers import GaussianDense
@@ -17,6 +16,7 @@ from stochlwta_tf.learners.failure import explain_failure
 from stochlwta_tf.learners.functional import functional_call, with_noise_key
 from stochlwta_tf.learners.reptile import minibatches
 from stochlwta_tf.tasks.task import Task
+from tests.helpers.small_tasks import point_tasks
 
 tfd = tfp.distributions
 WAY, SUPPORT, QUERY = 3, 6, 5

@@ -5,10 +5,10 @@ import numpy as np
 import pytest
 import tensorflow as tf
 import tensorflow_probability as tfp
-from small_tasks import finite_difference_error, image_tasks, line_task, slopes
 
 from stochlwta_tf import networks
 from stochlwta_tf.learners import PLATIPUS
+from tests.helpers.small_tasks import finite_difference_error, image_tasks, line_task, slopes
 
 tfd = tfp.distributions
 KL, RATE, NOISE_STD, MIN_STD = 0.3, 0.05, 0.75, 1e-3

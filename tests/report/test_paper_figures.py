@@ -4,12 +4,12 @@ import json
 
 import matplotlib.axes
 import pytest
-import result_folders
-from result_folders import cell
 
 from stochlwta_tf.cli import evaluate
 from stochlwta_tf.figures import curves, style, titles
 from stochlwta_tf.report import collect, paper_figures
+from tests.helpers import result_folders
+from tests.helpers.result_folders import cell
 
 
 @pytest.fixture

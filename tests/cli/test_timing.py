@@ -3,13 +3,13 @@
 import json
 
 import pytest
-import result_folders
 import yaml
 
 from stochlwta_tf.cli import timing
 from stochlwta_tf.config import configuration, suites
 from stochlwta_tf.errors import UserError
 from stochlwta_tf.report import collect, render, tables
+from tests.helpers import result_folders
 
 SPREAD = {"median_ms": 20.0, "low_ms": 19.0, "high_ms": 22.0, "count": 30, "compile_seconds": 5.0}
 TINY = {

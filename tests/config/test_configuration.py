@@ -9,11 +9,12 @@ import yaml
 
 from stochlwta_tf.config import configuration
 from stochlwta_tf.errors import ConfigurationError
+from tests.helpers import REPOSITORY
 
-FOLDER = Path(__file__).parent.parent / "configs"
+FOLDER = REPOSITORY / "configs"
 CONFIGS = sorted(FOLDER.glob("*.yaml"))
 PARTS = sorted(FOLDER.glob("parts/**/*.yaml"))
-HASHES = Path(__file__).parent / "data" / "resolved_configurations.json"
+HASHES = REPOSITORY / "tests" / "data" / "resolved_configurations.json"
 SINUSOID = {
     "name": "tiny",
     "task": {"name": "sinusoid"},
@@ -64,7 +65,7 @@ def test_parts_extend_nothing_and_each_is_used():
 
 
 def test_the_papers_settings_are_in_the_shipped_configuration():
-    config = configuration.load(Path(__file__).parent.parent / "configs" / "omniglot_20w1s.yaml")
+    config = configuration.load(REPOSITORY / "configs" / "omniglot_20w1s.yaml")
     assert (config.network.blocks, config.network.competitors, config.network.temperature) == ((16, 8), 2, 0.67)
     assert (config.learner.inner_lr, config.learner.inner_loss, config.learner.draws) == (0.003, "sum", 4)
     assert (config.optimizer.learning_rate, config.optimizer.schedule, config.optimizer.final) == (0.25, "linear", 0)
@@ -147,7 +148,7 @@ def test_difference_names_the_first_key():
 
 @pytest.mark.parametrize("section", ["optimizer", "training", "evaluation", "active_learning", "runtime"])
 def test_the_documentation_has_every_key_with_its_default(section):
-    text = (Path(__file__).parent.parent / "docs" / "configuration.md").read_text().partition(f"## `{section}`")[2].partition("\n## ")[0]
+    text = (REPOSITORY / "docs" / "configuration.md").read_text().partition(f"## `{section}`")[2].partition("\n## ")[0]
     for key, field in configuration.Configuration.model_fields[section].annotation.model_fields.items():
         default = "required" if field.is_required() else f"`{yaml.safe_dump(field.default).split()[0]}`"
         assert f"| `{key}` | {default.replace('0.0', '0')} |" in text

@@ -1,10 +1,10 @@
 import numpy as np
 import pytest
-from bars import bank
 
 from stochlwta_tf import random
 from stochlwta_tf.tasks import ImageTasks
 from stochlwta_tf.tasks.augmentation import augmented
+from tests.helpers.bars import bank
 
 
 def test_an_image_is_moved_and_mirrored_as_numpy_does_each_case_as_often():

@@ -3,11 +3,11 @@
 import keras
 import numpy as np
 import pytest
-from small_tasks import image_tasks, one
 
 from stochlwta_tf import networks
 from stochlwta_tf.layers.batch_normalization import stored_statistics
 from stochlwta_tf.learners import LEARNERS, Reptile
+from tests.helpers.small_tasks import image_tasks, one
 
 
 def images(**options):

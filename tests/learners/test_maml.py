@@ -4,11 +4,11 @@ import keras
 import numpy as np
 import pytest
 import tensorflow as tf
-from small_tasks import finite_difference_error, image_tasks, point_tasks
 
 from stochlwta_tf import networks
 from stochlwta_tf.learners import FOMAML, MAML
 from stochlwta_tf.tasks import Sinusoid, Task
+from tests.helpers.small_tasks import finite_difference_error, image_tasks, point_tasks
 
 LWTA = {"activation": "stochastic_lwta", "winners_kl_weight": 0.1}
 

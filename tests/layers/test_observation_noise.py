@@ -4,11 +4,11 @@ import keras
 import numpy as np
 import pytest
 import tensorflow as tf
-from small_tasks import line_task, point_tasks
 
 from stochlwta_tf import networks, objectives
 from stochlwta_tf.layers import ObservationNoise, with_observation_noise
 from stochlwta_tf.learners import LEARNERS
+from tests.helpers.small_tasks import line_task, point_tasks
 
 
 def test_the_layer_puts_its_std_beside_each_mean():

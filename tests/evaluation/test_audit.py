@@ -6,7 +6,6 @@ import keras
 import numpy as np
 import pytest
 import tensorflow as tf
-from bars import CONFIG, IMAGES, Bars
 
 from stochlwta_tf import metrics
 from stochlwta_tf.cli import evaluate
@@ -18,6 +17,7 @@ from stochlwta_tf.training import build, records
 from stochlwta_tf.training import train as training
 from stochlwta_tf.training.run_folder import RunFolder
 from stochlwta_tf.training.running_mean import RunningMean
+from tests.helpers.bars import CONFIG, IMAGES, Bars
 
 
 @pytest.fixture(autouse=True)
