@@ -10,10 +10,6 @@ import stochlwta_tf  # noqa: F401  registers the learners
 from stochlwta_tf.cli import evaluate
 from stochlwta_tf.cli.run_test import run_test
 from stochlwta_tf.config import configuration
-from stochlwta_tf.errors import NonFiniteError
-from stochlwta_tf.evaluation import measured
-from stochlwta_tf.evaluation.predictions import Predictions, check_finite, predict
-from stochlwta_tf.tasks.protocols import PROTOCOLS
 from stochlwta_tf.training import build
 from stochlwta_tf.training.run_folder import RunFolder
 
@@ -110,13 +106,6 @@ def test_a_learned_noise_is_reported_and_used(tmp_path):
         assert result["measures"][name]["value"] == pytest.approx(other["measures"][name]["value"], rel=1e-5)
 
 
-def test_the_first_tasks_are_the_same_whatever_their_number(run, tmp_path):
-    learner, tasks = keras.saving.load_model(run.model), build.tasks(configuration.load(run.config), "test")
-    few, many = (predict(learner, tasks, n) for n in (3, 7))
-    np.testing.assert_array_equal(few.draws, many.draws[:3])
-    assert many.draws.shape == (7, 1, 100, 1)
-
-
 def test_a_classification_result_has_its_measures(tmp_path):
     values = {**REGRESSION, "task": {"name": "glyphs", "way": 3, "queries": 5, "train_queries": 0}}
     values["network"] = {"name": "mlp", "units": [4]}
@@ -149,34 +138,6 @@ def test_what_is_wrong_is_one_line(run, capsys, options, message):
     error = capsys.readouterr().err
     assert message in error
     assert error.count("\n") == 1
-
-
-def test_predictions_whose_error_overflows_are_not_finite():
-    with pytest.raises(NonFiniteError, match="the predictions of 1 of 3 test tasks, first of task 2, are not finite"):
-        check_finite(np.array([[1.0, 2.0], [-1e18, 0.0], [0.0, 1e20]], "float32"))
-
-
-@pytest.mark.parametrize("bad", [np.nan, 1e5])
-def test_a_few_diverged_tasks_are_counted_and_do_not_make_the_number(bad):
-    rng = np.random.default_rng(0)
-    y, draws = rng.normal(size=(40, 5, 1)), rng.normal(size=(40, 2, 5, 1))
-    draws[[3, 7]] = bad
-    found = measured.regression(Predictions(y, draws, draws.mean(1), np.zeros(1), 1.0))
-    kept = np.delete(np.arange(40), [3, 7])
-    errors = np.mean((draws.mean(1) - y)[kept] ** 2, (1, 2))
-    assert found["mse"].row()["diverged"] == 2
-    assert found["mse"].value == pytest.approx(errors.mean())
-    assert found["mse"].median == pytest.approx(np.mean(np.sort(errors)[19:21]))  # of forty, two of them at the far end
-    assert [i for i, value in enumerate(measured.per_task(found["mse"])) if value is None] == [3, 7]
-
-
-def test_a_classifier_that_diverges_on_a_task_is_not_right_there():
-    p = np.full((5, 6, 2), [1.0, 0.0])
-    draws = p[:, None].copy()
-    draws[2] = p[2] = np.nan  # argmax of NaN is class 0, which is right
-    found = measured.classification(Predictions(np.zeros((5, 6), int), draws, p, np.zeros(1)), PROTOCOLS["standard"])
-    assert (found["accuracy"].value, found["accuracy"].median, found["accuracy"].diverged) == (100.0, 100.0, 1)
-    assert measured.per_task(found["accuracy"]) == [100.0, 100.0, None, 100.0, 100.0]
 
 
 def test_a_test_that_diverges_is_no_result(run, tmp_path, capsys):

@@ -7,34 +7,10 @@ import sys
 import pytest
 import yaml
 
-from stochlwta_tf.cli import budgets as budgets
+from stochlwta_tf.cli import budgets, train
 from stochlwta_tf.cli import suite_runner as suite
-from stochlwta_tf.cli import train
 from stochlwta_tf.config import configuration, suites
-from stochlwta_tf.errors import ConfigurationError
-
-BASE = {
-    "name": "base",
-    "task": {"name": "sinusoid", "train_queries": 0},
-    "network": {"name": "mlp", "units": [4]},
-    "learner": {"name": "reptile", "inner_steps": 1},
-    "optimizer": {"name": "sgd", "learning_rate": 0.01, "schedule": "linear"},
-    "training": {"iterations": 200, "batch": 4, "log_every": 100, "steps_per_execution": 50},
-    "evaluation": {"tasks": 4, "batch": 2},
-}
-SUITE = {
-    "title": "Tiny",
-    "measure": "mse",
-    "seeds": [0, 1],
-    "columns": ["base"],
-    "rows": [
-        {"label": "a", "config": "{task}"},
-        {"label": "explodes", "config": "{task}", "name": "explodes", "set": {"learner.inner_lr": 1e30, "learner.inner_steps": 20}},
-        {"label": "b", "config": "{task}", "name": "b", "set": {"network.units": [3]}},
-        {"label": "b, tested with two draws", "config": "{task}", "name": "b", "set": {"network.units": [3]}, "test": {"draws": 2}},
-        {"label": "elsewhere", "config": "{task}_of_another_version"},
-    ],
-}
+from tests.helpers.tiny_suite import BASE, SUITE, Starts
 
 
 @pytest.fixture
@@ -45,50 +21,6 @@ def tiny(tmp_path, monkeypatch):
     (tmp_path / "configs" / "suites" / "tiny.yaml").write_text(yaml.safe_dump(SUITE))
     monkeypatch.chdir(tmp_path)
     return suites.load("tiny")
-
-
-class Starts:
-    """Stands in for a Python process: makes what a run would leave, and notes how it was called."""
-
-    def __init__(self, fails=()):
-        self.calls, self.fails = [], fails
-
-    def __call__(self, arguments):
-        self.calls.append(arguments)
-        if any(name in " ".join(arguments) for name in self.fails):
-            return 3, "", "noise\nerror: not finite at iteration 7 (seed 0): task 0.\nmore noise\n"
-        if "--rate" in arguments:
-            return 0, 'a line\n{"seconds_per_iteration": 0.1, "compile_seconds": 1.0}\n', ""
-        options = dict(zip(arguments, arguments[1:]))
-        if arguments[0] == "evaluate.py":
-            given = arguments[arguments.index("--set") + 1 : arguments.index("--out")]
-            finish(suites.Path(options["--run"]), suites.Path(options["--out"]).name, given)
-            return 0, "", ""
-        folder = suites.Path(options["--out"])
-        if "--resume" not in arguments:
-            given = arguments[arguments.index("--set") + 1 : arguments.index("--out")] if "--set" in arguments else []
-            folder.mkdir(parents=True)
-            (folder / "config.yaml").write_text(configuration.load(options["--config"], given).to_yaml())
-        finish(folder)
-        return 0, "", ""
-
-
-def finish(folder, name="evaluation.json", assignments=()):
-    config = configuration.load(folder / "config.yaml", assignments)
-    resolved = config.resolved()
-    (folder / "model.keras").touch()
-    curve = {"value": [1.0, 1.0, 1.0, 1.0]}
-    (folder / name).write_text(
-        json.dumps(
-            {
-                "labelled": [5, 6, 7, 8], "strategies": {"variance": curve, "random": curve}, "pool": 100, "evaluation_seed": 0,
-                "name": config.name, "measures": {"mse": {"value": 1.0, "ci95": 0.1, "unit": ""}}, "tasks": 4, "protocol": "standard",
-                "batch_statistics": None, "iterations": config.training.iterations, "seed": config.seed, "task": resolved["task"],
-                "learner": resolved["learner"], "evaluation": resolved["evaluation"], "inner_steps": 1, "draws": 1,
-                "parameters": {"trainable": 1, "stored": 1}, "device": "none", "command": "none",
-            }
-        )
-    )  # fmt: skip
 
 
 def test_each_training_of_a_suite_is_made_once(tiny):
@@ -187,34 +119,6 @@ def test_a_budget_of_minutes_is_measured_once_and_ends_in_the_configuration(tiny
     starts.calls.clear()
     suite.Runner(tmp_path / "runs", budgets.Budget.parse("9m"), starts, lambda _: None).run(tiny.part(seeds=[5]))
     assert configuration.load(tmp_path / "runs" / "base-seed5" / "config.yaml").training.iterations == 600  # as long as its other seeds
-
-
-@pytest.mark.parametrize(
-    ("text", "settings"),
-    [
-        ("500it", {"iterations": 500}),
-        ("550it", {"iterations": 500}),
-        ("70it", {"iterations": 50, "log_every": 50}),
-        ("10it", {"iterations": 50, "log_every": 50}),
-    ],
-)
-def test_a_budget_of_iterations_fits_the_configuration(text, settings):
-    config = configuration.from_dict(BASE)
-    assignments = budgets.assignments(config, budgets.Budget.parse(text).iterations_at(None))
-    assert assignments == [f"training.{key}={value}" for key, value in settings.items()]
-    configuration.from_dict({**BASE, "training": {**BASE["training"], **settings}})
-
-
-def test_a_short_run_validates_about_ten_times():
-    values = {**BASE, "training": {**BASE["training"], "iterations": 60000, "validate_every": 1000}, "evaluation": {"batch": 50}}
-    assert budgets.assignments(configuration.from_dict(values), 3000) == ["training.iterations=3000", "training.validate_every=300"]
-    assert budgets.assignments(configuration.from_dict(values), 30000) == ["training.iterations=30000"]
-
-
-@pytest.mark.parametrize("text", ["10", "m", "0m", "1.5it", "-3m", "10 minutes"])
-def test_a_wrong_budget_is_one_line(text):
-    with pytest.raises(ConfigurationError, match="--budget must be minutes, hours or iterations, such as 10m, 0.5h or 500it. Received: "):
-        budgets.Budget.parse(text)
 
 
 @pytest.mark.slow

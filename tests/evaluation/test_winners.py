@@ -1,36 +1,13 @@
-"""Winners of competing units and reliability of class probabilities, against NumPy."""
+"""Winners of competing units, against NumPy."""
 
-import json
-
-import matplotlib.image
 import numpy as np
 import pytest
 import tensorflow as tf
 
-from stochlwta_tf import layers, metrics
-from stochlwta_tf.cli import evaluate
-from stochlwta_tf.config import configuration
+from stochlwta_tf import layers
 from stochlwta_tf.errors import UserError
-from stochlwta_tf.evaluation import reliability, winners
-from stochlwta_tf.figures import winners as winners_figure
-from stochlwta_tf.training import build
-from stochlwta_tf.training.run_folder import RunFolder
-
-VALUES = {
-    "name": "tiny",
-    "task": {"name": "glyphs", "way": 3, "queries": 4, "train_queries": 2},
-    "network": {"name": "dense_lwta", "blocks": [3, 2], "winners_kl_weight": 0, "weights_kl_weight": 0},
-    "learner": {"name": "stochlwta", "inner_steps": 1, "draws": 5},
-    "optimizer": {"name": "sgd", "learning_rate": 0.1},
-    "training": {"iterations": 100, "batch": 2},
-    "evaluation": {"tasks": 4, "batch": 2},
-}
-
-
-def learner_of(**sections):
-    config = configuration.from_dict({**VALUES, **sections})
-    tasks = build.tasks(config, "test")
-    return build.learner(config, tasks), tasks.sample(0)
+from stochlwta_tf.evaluation import winners
+from tests.helpers.tiny_runs import VALUES, learner_of
 
 
 def test_the_winner_is_the_unit_that_passes():
@@ -101,58 +78,7 @@ def test_convolutions_count_positions():
         np.testing.assert_allclose(won.reshape(2, 1, 12, 2, 2).sum(-1), 1.0, rtol=1e-5)
 
 
-def test_bins_are_those_of_the_calibration_error():
-    rng = np.random.default_rng(0)
-    p = rng.dirichlet([0.5, 0.5, 0.5], (30, 20))
-    y = np.array([[rng.choice(3, p=q) for q in task] for task in p])
-    found = reliability.bins(p, y)
-    assert found["ece"] == pytest.approx(100 * metrics.calibration_error(p, y)[0])
-    top, right = p.max(-1).ravel(), (p.argmax(-1) == y).ravel()
-    assert sum(found["count"]) == 600
-    for i in range(15):
-        inside = (top > found["edges"][i]) & (top <= found["edges"][i + 1])
-        assert found["count"][i] == inside.sum()
-        if inside.any():
-            assert found["accuracy"][i] == pytest.approx(right[inside].mean())
-            assert found["confidence"][i] == pytest.approx(top[inside].mean())
-    assert found["accuracy"][0] is None  # no top probability of three is below 1/3
-
-
-@pytest.fixture(scope="module")
-def run(tmp_path_factory):
-    config, folder = configuration.from_dict(VALUES), RunFolder(tmp_path_factory.mktemp("runs") / "tiny")
-    folder.begin(config)
-    build.learner(config, build.tasks(config, "train")).save(folder.model)
-    return folder
-
-
-@pytest.mark.parametrize(("what", "form"), [("winners", "png"), ("reliability", "svg")])
-def test_the_command_line_makes_a_picture_and_its_numbers(run, tmp_path, what, form, capsys):
-    out = tmp_path / f"picture.{form}"
-    assert evaluate.main(["--run", str(run.path), f"--{what}", "--out", str(out)]) == 0
-    assert f"The picture is {out}." in capsys.readouterr().out
-    first, result = out.read_bytes(), json.loads(out.with_suffix(".json").read_text())
-    assert first.startswith(b"\x89PNG" if form == "png" else b"<?xml")
-    assert (result["tasks"], result["protocol"]) == (4, "standard")
-    assert evaluate.main(["--run", str(run.path), f"--{what}", "--out", str(out)]) == 0
-    assert out.read_bytes() == first
-
-
 def test_a_network_without_competition_has_no_winners():
     made, _ = learner_of(network={"name": "mlp", "units": [4]}, learner={"name": "reptile", "inner_steps": 1})
     with pytest.raises(UserError, match="the network has no competing units"):
         winners.layers_of(made.network)
-
-
-def test_a_picture_is_of_the_network_that_was_trained(run, tmp_path, capsys):
-    status = evaluate.main(["--run", str(run.path), "--winners", "--set", "network.blocks=[2]", "--out", str(tmp_path / "a.png")])
-    assert status == 2
-    assert "--set can change evaluation, active_learning, task, runtime of a trained run" in capsys.readouterr().err
-
-
-@pytest.mark.parametrize(("layers_of_20", "rows"), [(2, 20), (4, 5), (4, 20)])
-def test_the_picture_of_winners_fits_a_screen(tmp_path, layers_of_20, rows):
-    layer = {"name": "units", "blocks": 8, "competitors": 2, "unused": 0, "by_class": [[0.5] * 16] * rows, "overall": [0.5] * 16}
-    result = {"name": "a", "tasks": 5, "draws": 4, "rows": "class", "layers": [layer] * layers_of_20}
-    winners_figure.draw(tmp_path / "a.png", "png", result)
-    assert matplotlib.image.imread(tmp_path / "a.png").shape[0] <= 1500

@@ -3,7 +3,10 @@
 import json
 
 from stochlwta_tf.config import suites
+from stochlwta_tf.report import collect, tables
 from stochlwta_tf.training.run_folder import write_text
+
+GAUSSIAN = "stochastic LWTA (Gaussians)"
 
 
 def write(
@@ -64,3 +67,20 @@ def cell(suite, row, column, variant=None):
         if (found.row.label, found.column.label) == (row, column) and variant in (None, found.row.variant):
             return found
     raise LookupError(f"no cell {row}, {column} in {suite}")
+
+
+def table(runs, suite):
+    """The table of a suite that results in a folder fill."""
+    return tables.table(suites.load(suite), collect.collect(runs))
+
+
+def entry(table, row, column, group=0, variant=None):
+    """The entry of a table that a row and column name."""
+    return next(e for e in table.groups[group][1] if (e.row, e.column) == (row, column) and variant in (None, e.variant))
+
+
+def three_seeds(runs):
+    """Three seeds of one cell of table 5, one of another."""
+    for seed, value in enumerate((90.0, 91.0, 95.0)):
+        write(runs, cell("table5", GAUSSIAN, "omniglot_20w1s"), value, seed=seed)
+    write(runs, cell("table5", "ReLU (Gaussians)", "omniglot_20w5s"), 80.0)

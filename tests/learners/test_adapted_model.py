@@ -7,6 +7,7 @@ import pytest
 from stochlwta_tf import networks
 from stochlwta_tf.layers.batch_normalization import stored_statistics
 from stochlwta_tf.learners import LEARNERS, Reptile
+from tests.helpers.small_learners import point_mlp
 from tests.helpers.small_tasks import image_tasks, one
 
 
@@ -87,3 +88,32 @@ def test_what_is_no_number_is_refused():
         learner.adapt_to(np.full((3, 2), "a"), np.zeros((3, 1)))
     with pytest.raises(ValueError, match="`support_y` must hold numbers. Received: dtype=object$"):
         learner.adapt_to(np.zeros((3, 2)), np.full((3, 1), None))
+
+
+X, Y = np.zeros((4, 2), "float32"), np.array([0, 1, 2, 0])
+
+
+@pytest.mark.parametrize(
+    ("x", "y", "message"),
+    [
+        (X[:, :1], Y, r"`support_x` must have the shape \[examples, 2\], with at least one example. Received: shape=\(4, 1\)"),
+        (X[0], Y, r"Received: shape=\(2,\)"),
+        (X, Y[:3], r"Received: shape=\(3,\), dtype=int64, values from 0 to 2"),
+        (X, Y + 1, r"integer labels from 0 to 2.* values from 1 to 3"),
+        (X, Y.astype("float32"), "Received: .*dtype=float32"),
+        (X[:0], Y[:0], r"at least one example. Received: shape=\(0, 2\)"),
+        (X, Y[:0], r"Received: shape=\(0,\), dtype=int64$"),
+        (X, np.array(["a", "b", "c", "a"]), r"Received: shape=\(4,\), dtype=<U1$"),
+    ],
+)
+def test_a_support_set_that_does_not_fit_is_refused(x, y, message):
+    with pytest.raises(ValueError, match=message):
+        Reptile(point_mlp()).adapt_to(x, y)
+
+
+def test_targets_and_queries_that_do_not_fit_are_refused():
+    with pytest.raises(ValueError, match=r"`query_x` must have the shape \[examples, 2\], .* Received: shape=\(4, 3\)"):
+        Reptile(point_mlp(), inner_steps=0).adapt_to(X, Y).predict(np.zeros((4, 3)))
+    regression = Reptile(networks.mlp((2,), 1, units=(2,)), likelihood="gaussian")
+    with pytest.raises(ValueError, match=r"`support_y` must have the shape \[4, 1\]. Received: shape=\(4,\)"):
+        regression.adapt_to(X, np.zeros(4))

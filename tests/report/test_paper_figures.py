@@ -6,7 +6,7 @@ import matplotlib.axes
 import pytest
 
 from stochlwta_tf.cli import evaluate
-from stochlwta_tf.figures import curves, style, titles
+from stochlwta_tf.figures import curves, style
 from stochlwta_tf.report import collect, paper_figures
 from tests.helpers import result_folders
 from tests.helpers.result_folders import cell
@@ -53,19 +53,6 @@ def test_an_axis_says_whose_accuracy_it_is(tmp_path, drawn):
     assert drawn[0]["ylabel"] == f"validation accuracy, {whose}, %"
 
 
-@pytest.mark.parametrize(
-    ("task", "whose"),
-    [
-        ({"name": "omniglot", "validation_classes": 0, "protocol": "standard"}, "training classes"),
-        ({"name": "omniglot", "validation_classes": 100, "protocol": "standard"}, "held-out classes"),
-        ({"name": "miniimagenet", "protocol": "standard"}, "held-out classes"),
-        ({"name": "miniimagenet", "protocol": "paper"}, "training classes"),
-    ],
-)
-def test_classes_of_validation_follow_from_the_task(task, whose):
-    assert titles.validated(task) == whose
-
-
 def test_a_panel_of_networks_without_batch_normalisation_does_not_say_transductive(tmp_path, drawn):
     """A run of MAML that has no curve makes the group a transductive one; the drawn network has no batch normalisation."""
     validated(tmp_path, "figure2", "StochLWTA-ML", "omniglot_20w1s")
@@ -97,13 +84,6 @@ def test_times_are_drawn_from_zero(tmp_path, monkeypatch):
     curves.settings(tmp_path / "a.png", "png", [panel], "", "", zero=True)
     assert limits == [0]
     assert paper_figures.FIGURES["3b"].keywords == {"zero": True}
-
-
-def test_a_run_is_titled_in_words():
-    result = {"name": "sinusoid_challenging_platipus", "learner": {"name": "platipus"}}
-    assert titles.run({**result, "task": {"name": "sinusoid", "setting": "challenging"}}) == "PLATIPUS, challenging sinusoids"
-    result = {"name": "x", "learner": {"name": "stochlwta"}, "task": {"name": "miniimagenet", "way": 5, "shot": 1}}
-    assert titles.run(result) == "StochLWTA-ML, mini-ImageNet 5-way 1-shot"
 
 
 def test_errors_of_regression_are_drawn_as_they_are(tmp_path, drawn):
