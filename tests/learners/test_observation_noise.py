@@ -6,7 +6,7 @@ import pytest
 
 from stochlwta_tf import networks
 from stochlwta_tf.learners import LEARNERS
-from tests.helpers.small_tasks import line_task, point_tasks
+from tests.helpers.small_tasks import line_task, one, point_tasks
 
 
 def test_one_inner_step_moves_the_std_by_its_gradient(float64):
@@ -36,17 +36,17 @@ def test_an_inner_step_stops_at_the_smallest_std(float64):
     np.testing.assert_allclose(np.exp(adapted[-1]), [0.01])
 
 
-@pytest.mark.parametrize("name", LEARNERS)
+@pytest.mark.parametrize("name", [name for name in LEARNERS if name != "fomaml"])  # which is MAML of order 1
 def test_every_learner_learns_saves_and_predicts_with_it(name, tmp_path):
     keras.utils.set_random_seed(0)
     options = {"inner_lr": 0.001, "inner_steps": 1, "noise_std": 0.5, "learn_noise_std": True}
     network = networks.dense_lwta((1,), 1, blocks=(2,)) if name == "stochlwta" else networks.mlp((1,), 1, units=(4,))
     learner = LEARNERS[name](network, likelihood="gaussian", **options)
     learner.compile(keras.optimizers.SGD(0.01))
-    tasks = point_tasks()
-    start = [v.numpy() for v in learner.trainable_variables if "log_noise_std" in v.path]
-    learner.train_step(tasks._asdict())
-    assert any(np.any(v.numpy() != s) for v, s in zip([v for v in learner.trainable_variables if "log_noise_std" in v.path], start))
+    gradient, _ = learner.task_update(*learner.current_values(), one(point_tasks(), 0))
+    noise = [(v, v.numpy()) for v in learner.trainable_variables if "log_noise_std" in v.path]
+    learner.optimizer.apply(gradient, learner.trainable_variables)
+    assert any(np.any(v.numpy() != start) for v, start in noise)
     learner.save(tmp_path / "model.keras")
     loaded = keras.saving.load_model(tmp_path / "model.keras")
     assert loaded.targets == 1 and loaded.learn_noise_std
