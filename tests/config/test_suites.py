@@ -1,5 +1,7 @@
 """The suites of this version."""
 
+import functools
+
 import pytest
 
 from stochlwta_tf import networks
@@ -9,14 +11,19 @@ from tests.helpers.result_folders import cell
 SUITES = sorted(path.stem for path in suites.find("configs/suites").glob("*.yaml"))
 
 
+@functools.cache
+def loaded(name):
+    """The cells of a suite that this version has, each with its configuration."""
+    return [(each, each.load()) for each in suites.load(name).cells() if each.exists]
+
+
 @pytest.mark.parametrize("name", SUITES)
 def test_stochastic_units_are_tested_with_several_draws_whatever_the_learner(name):
-    for each in suites.load(name).cells():
-        if each.exists and not each.row.test:
-            config = each.load()
-            if getattr(config.network, "activation", None) == "stochastic_lwta" and config.learner.name != "stochlwta":
-                draws = config.learner.draws or config.learner.particles  # BMAML: one of each particle
-                assert draws == (4 if config.learner.name != "bmaml" else 5), f"{each.row.full_label}, {each.column.label}"
+    for each, config in loaded(name):
+        stochastic = getattr(config.network, "activation", None) == "stochastic_lwta"
+        if stochastic and not each.row.test and config.learner.name != "stochlwta":
+            draws = config.learner.draws or config.learner.particles  # BMAML: one of each particle
+            assert draws == (4 if config.learner.name != "bmaml" else 5), f"{each.row.full_label}, {each.column.label}"
 
 
 def test_table_d1_is_of_the_papers_dense_networks():
@@ -39,7 +46,5 @@ def test_table_d2_has_networks_of_the_papers_size(variant, number):
 
 @pytest.mark.parametrize("name", SUITES)
 def test_every_suite_of_this_version_is_valid(name):
-    suite = suites.load(name)
-    for each in suite.cells():
-        if each.exists:
-            assert each.row.name is None or each.load().name == each.row.name.format(task=each.task)
+    for each, config in loaded(name):
+        assert each.row.name is None or config.name == each.row.name.format(task=each.task)

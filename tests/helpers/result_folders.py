@@ -1,5 +1,6 @@
 """Result folders as runs leave them, for the tests of reports: small files alone, no model."""
 
+import functools
 import json
 
 from stochlwta_tf.config import suites
@@ -7,6 +8,8 @@ from stochlwta_tf.report import collect, tables
 from stochlwta_tf.training.run_folder import write_text
 
 GAUSSIAN = "stochastic LWTA (Gaussians)"
+
+_suite = functools.cache(suites.load)
 
 
 def write(
@@ -63,7 +66,7 @@ def write(
 
 def cell(suite, row, column, variant=None):
     """The cell of a suite that a row and column name."""
-    for found in suites.load(suite).cells():
+    for found in _suite(suite).cells():
         if (found.row.label, found.column.label) == (row, column) and variant in (None, found.row.variant):
             return found
     raise LookupError(f"no cell {row}, {column} in {suite}")
@@ -71,7 +74,7 @@ def cell(suite, row, column, variant=None):
 
 def table(runs, suite):
     """The table of a suite that results in a folder fill."""
-    return tables.table(suites.load(suite), collect.collect(runs))
+    return tables.table(_suite(suite), collect.collect(runs))
 
 
 def entry(table, row, column, group=0, variant=None):
