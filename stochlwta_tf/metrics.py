@@ -3,18 +3,17 @@
 A task's measure is a mean over its queries; a result is the mean over test tasks with a 95 % interval over tasks (`intervals.py`).
 """
 
-import math
-
 import numpy as np
+from scipy import special
 
 from stochlwta_tf.intervals import t95
 
-_SMALLEST = float(np.finfo("float32").tiny)  # probabilities come in float32; below lies zero, whose log is infinite
+_SMALLEST = float(np.finfo("float32").tiny)  # probabilities are float32; below this they are zero, whose log is infinite
 BINS = 15  # of the expected calibration error
 
 
 def accuracy(probabilities, labels):
-    """Part of the queries whose largest probability is their label's, for each task.
+    """Fraction of the queries whose most probable class is their label, for each task.
 
     Args:
         probabilities: `[tasks, queries, classes]`.
@@ -24,10 +23,10 @@ def accuracy(probabilities, labels):
 
 
 def accuracy_across_queries(probabilities):
-    """Part of the classes whose most probable query is their own, for each task: how the paper's published code scores.
+    """Fraction of the classes whose most probable query is theirs, for each task: how the paper's published code scores.
 
-    Each class is asked for its best query (argmax over axis 0 of `[queries, classes]`), instead of each query for its class.  So a query
-    competes with the others, and a network that knows there is one of each does better than chance even where its classes are wrong.
+    Each class picks its best query (argmax over axis 0 of `[queries, classes]`), where the usual accuracy lets queries pick classes.
+    Queries compete, and a network that knows that there is one of each class beats chance even where it confuses them.
 
     Args:
         probabilities: `[tasks, N, N]`; query i is of class i.
@@ -98,16 +97,13 @@ def mixture_nll(draws, targets, noise_std):
     return -np.mean(largest[:, 0] + np.log(np.mean(np.exp(log_p - largest), 1)), -1)
 
 
-_erfc = np.vectorize(math.erfc, otypes=["float64"])
-
-
 def mixture_cdf(y, draws, noise_std):
     """P(Y ≤ y) under (1/B) sum_b N(f_b, noise_std²); `draws` has its B axis before the last two, the axes of `y`."""
-    return np.mean(0.5 * _erfc((draws - y[..., None, :, :]) / (noise_std * math.sqrt(2.0))), -3)
+    return np.mean(special.ndtr((y[..., None, :, :] - draws) / noise_std), -3)
 
 
 def coverage(draws, targets, noise_std, mass=0.9):
-    """Part of the queries inside the central band of that mass of the predictive mixture, for each task; arguments as `squared_error`.
+    """Fraction of the queries inside the central band of that mass of the predictive mixture, for each task; arguments as `squared_error`.
 
     The mixture contains the observation noise.  A calibrated predictor therefore covers `mass` of *noisy* targets; of noise-free ones, such
     as the sinusoids' test curves, it covers more, up to all of them where the noise is most of the band.
@@ -116,7 +112,7 @@ def coverage(draws, targets, noise_std, mass=0.9):
 
 
 def mixture_band(draws, noise_std, mass=0.9):
-    """Lower and upper edge of that central band, by bisection; arguments as `mixture_cdf`."""
+    """Lower and upper edge of the central band that `coverage` uses, by bisection; arguments as `mixture_cdf`."""
     return tuple(_mixture_quantile(0.5 + sign * mass / 2, draws, noise_std) for sign in (-1, 1))
 
 
@@ -136,8 +132,8 @@ ABSURD = 100  # times the variance of all targets
 def diverged(draws, errors=None, targets=None):
     """Which tasks diverged in their inner steps, `[tasks]`.
 
-    A task has diverged whose outputs, or their squares, are not finite; in regression also one whose squared error is over 100 times the
-    variance of the targets of all tasks, which is what the best constant prediction would be off by.
+    A task has diverged if its outputs, or their squares, are not finite; in regression also if its squared error is over 100 times the
+    variance of the targets of all tasks, which is the error of the best constant prediction.
 
     Args:
         draws: The network's outputs `[tasks, ...]`.

@@ -1,4 +1,4 @@
-"""Confidence intervals against SciPy, closed forms and repeated experiments."""
+"""Confidence intervals against closed forms, printed tables and repeated experiments."""
 
 import math
 
@@ -8,10 +8,22 @@ import pytest
 from stochlwta_tf import intervals
 
 
-@pytest.mark.parametrize("freedom", [1, 1.7, 2, 4, 9.3, 29, 599, 1e4, 1e5])
-def test_the_quantile_is_that_of_students_t(freedom):
-    stats = pytest.importorskip("scipy.stats")
-    assert intervals.t95(freedom) == pytest.approx(stats.t.ppf(0.975, freedom), rel=1e-7)
+@pytest.mark.parametrize(
+    ("freedom", "quantile"),
+    [
+        (1, math.tan(0.475 * math.pi)),  # Cauchy
+        (2, 0.95 * math.sqrt(2 / (1 - 0.95**2))),
+        (4, 2 * math.sqrt(math.cos(math.acos(math.sqrt(1 - 0.95**2)) / 3) / math.sqrt(1 - 0.95**2) - 1)),
+        (1e12, 1.959963984540054),  # normal
+    ],
+)
+def test_the_quantile_is_that_of_students_t(freedom, quantile):
+    assert intervals.t95(freedom) == pytest.approx(quantile, rel=1e-9)
+
+
+@pytest.mark.parametrize(("freedom", "quantile"), [(9, 2.2622), (29, 2.0452), (599, 1.9639)])
+def test_the_quantile_is_that_of_printed_tables(freedom, quantile):
+    assert intervals.t95(freedom) == pytest.approx(quantile, abs=5e-5)
 
 
 def test_mean_and_interval_of_a_known_sample():

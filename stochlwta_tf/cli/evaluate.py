@@ -4,17 +4,19 @@ import argparse
 import sys
 from pathlib import Path
 
-from stochlwta_tf.cli import report
+from stochlwta_tf.cli import report, start
 from stochlwta_tf.cli.exit_status import exit_status, stoppable
+from stochlwta_tf.config import configuration
 from stochlwta_tf.errors import ConfigurationError
-from stochlwta_tf.evaluation.provenance import configured, trained_on
 from stochlwta_tf.training import build
 from stochlwta_tf.training.run_folder import RunFolder
 
 
 def main(argv=None):
     """Evaluates the model of a run folder; returns the exit status."""
-    parser = argparse.ArgumentParser(prog="evaluate.py", description="Tests the trained model of a run on new tasks, or reports many.")
+    parser = argparse.ArgumentParser(
+        prog=start.program("evaluate.py"), description="Tests a run's trained model on new tasks, or reports on many runs."
+    )
     parser.add_argument("--run", metavar="DIR", help="the run's folder")
     parser.add_argument("--tasks", metavar="N", help="number of test tasks; short for --set evaluation.tasks=N")
     parser.add_argument(
@@ -24,8 +26,8 @@ def main(argv=None):
         "--protocol", metavar="NAMES", help="test under these protocols, such as standard,paper,original_code (default: the run's own)"
     )
     parser.add_argument("--out", metavar="FILE", help="the result's file (default: evaluation.json in the run's folder)")
-    parser.add_argument("--audit", action="store_true", help="show what each part of the original code's scoring adds to the accuracy")
-    parser.add_argument("--active", action="store_true", help="test active learning, as the section active_learning says")
+    parser.add_argument("--audit", action="store_true", help="show how much each part of the published code's scoring adds to the accuracy")
+    parser.add_argument("--active", action="store_true", help="test active learning as configured in the section active_learning")
     report.add_arguments(parser)
     arguments = parser.parse_args(argv)
     if report.asked(arguments):
@@ -33,16 +35,20 @@ def main(argv=None):
     if arguments.run is None:
         parser.error("--run is needed, or --table, --figure or --page with --runs")
     if arguments.active and (arguments.audit or arguments.protocol):
-        parser.error("--active goes with neither --audit nor --protocol")
+        parser.error("--active cannot be combined with --audit or --protocol")
     return exit_status(lambda: _main(arguments))
 
 
 def _main(arguments):
     if arguments.out and Path(arguments.out).suffix != ".json":
-        raise ConfigurationError(f"a test's --out must end in .json; a picture comes to lie beside it. Received: --out {arguments.out}.")
-    from stochlwta_tf.cli.run_test import run_test
-
+        raise ConfigurationError(f"a test's --out must end in .json; the figure is written next to it. Received: --out {arguments.out}.")
     folder = RunFolder(arguments.run)
+    folder.check_trained()
+    configuration.read(folder.config, arguments.set)
+    start.tensorflow()
+    from stochlwta_tf.cli.run_test import run_test
+    from stochlwta_tf.evaluation.provenance import configured, trained_on
+
     run, config = configured(folder, arguments.set, arguments.tasks)
     with stoppable("stopped; what was tested before is kept."):
         build.runtime(config)

@@ -1,10 +1,11 @@
-"""The part of `evaluate.py` that reports: tables, figures and the page of results from many runs, and pictures of one run's network."""
+"""The reports of `evaluate.py`: tables, figures and the page of results from many runs, and pictures of one run's network."""
 
 import sys
 from pathlib import Path
 
+from stochlwta_tf.cli import start
 from stochlwta_tf.errors import ConfigurationError, UserError
-from stochlwta_tf.training.run_folder import replacing, write_text
+from stochlwta_tf.training.run_folder import RunFolder, replacing, write_text
 
 _TABLES = ("1", "2", "3", "4", "5", "6", "D1", "D2")
 
@@ -13,12 +14,12 @@ def add_arguments(parser):
     """Adds the report's options to the parser of `evaluate.py`."""
     group = parser.add_argument_group("reports from the runs in a folder")
     group.add_argument("--table", metavar="NAME", help=f"the paper's table {', '.join(_TABLES)}, or the name or file of a suite")
-    group.add_argument("--figure", metavar="NAME", help="the paper's figure 2, 3a, 3b, 3c, …, into --out FILE.png or .svg")
-    group.add_argument("--page", action="store_true", help="the page of all results, into RUNS/README.md unless --out says otherwise")
-    group.add_argument("--runs", metavar="DIR", default="results", help="where to look for runs, however deep (default: results)")
-    group.add_argument("--format", default="markdown", metavar="F", help="of a table: markdown, csv or latex (default: markdown)")
+    group.add_argument("--figure", metavar="NAME", help="the paper's figure 2, 3a, 3b, 3c, …, written to --out FILE.png or .svg")
+    group.add_argument("--page", action="store_true", help="the page of all results, written to RUNS/README.md unless --out is given")
+    group.add_argument("--runs", metavar="DIR", default="results", help="folder searched for runs, at any depth (default: results)")
+    group.add_argument("--format", default="markdown", metavar="F", help="format of a table: markdown, csv or latex (default: markdown)")
     group = parser.add_argument_group("pictures of the network of --run")
-    group.add_argument("--reliability", action="store_true", help="how often the network is right by how sure it is")
+    group.add_argument("--reliability", action="store_true", help="reliability diagram: accuracy by confidence")
     group.add_argument("--winners", action="store_true", help="how often each competing unit wins, by class and layer")
 
 
@@ -31,12 +32,15 @@ def run(arguments):
     """Makes the report.
 
     Raises:
-        UserError: Something is wrong with what was given.
+        UserError: The arguments or the runs are invalid.
     """
     wanted = [name for name in ("table", "figure", "page", "reliability", "winners") if getattr(arguments, name)]
     if len(wanted) > 1:
         raise ConfigurationError(f"one report at a time. Received: --{' --'.join(wanted)}.")
     if wanted[0] in ("reliability", "winners"):
+        if arguments.run is not None:
+            RunFolder(arguments.run).check_trained()
+            start.tensorflow()
         from stochlwta_tf.cli import network_pictures
 
         network_pictures.report(wanted[0], arguments)
@@ -54,6 +58,7 @@ def _table(arguments):
         raise ConfigurationError(f"--format must be {', '.join(render.FORMATS)}. Received: --format {arguments.format}.")
     name = arguments.table
     suite = suites.load(f"table{name}" if name in _TABLES else name)
+    start.tensorflow()
     collected = collect.collect(arguments.runs)
     table = tables.table(suite, collected)
     collect.warn((*collected.problems, *table.notes))
@@ -71,6 +76,7 @@ def _figure(arguments):
     if arguments.figure not in FIGURES:
         raise ConfigurationError(f"--figure must be {', '.join(FIGURES)}. Received: --figure {arguments.figure}.")
     out = _picture(arguments.out)
+    start.tensorflow()
     collected = collect.collect(arguments.runs)
     with replacing(_into(out)) as part:
         lines = FIGURES[arguments.figure](collected, part, out.suffix[1:])
@@ -83,6 +89,7 @@ def _figure(arguments):
 def _page(arguments):
     from stochlwta_tf.report import collect, page
 
+    start.tensorflow()
     collected = collect.collect(arguments.runs)
     text, notes = page.page(collected, Path(arguments.runs))
     collect.warn((*collected.problems, *notes))
@@ -98,10 +105,10 @@ def _picture(out):
 
 
 def _into(out):
-    """The path, its folder made."""
+    """The path, whose folder is created if missing."""
     out = Path(out)
     try:
         out.parent.mkdir(parents=True, exist_ok=True)
     except OSError as error:
-        raise UserError(f"{out.parent}: cannot be made: {error.strerror}.") from error
+        raise UserError(f"{out.parent}: cannot be created: {error.strerror}.") from error
     return out

@@ -5,10 +5,10 @@ import json
 import sys
 from pathlib import Path
 
+from stochlwta_tf.cli import start
 from stochlwta_tf.cli.exit_status import exit_status, stoppable
 from stochlwta_tf.config import configuration, identity, suites
 from stochlwta_tf.errors import UserError
-from stochlwta_tf.evaluation.timing import measure, rate
 from stochlwta_tf.measures import measure_of
 from stochlwta_tf.training import build
 from stochlwta_tf.training.run_folder import write_json
@@ -16,7 +16,7 @@ from stochlwta_tf.training.run_folder import write_json
 
 def main(argv=None):
     """Times configurations; returns the exit status."""
-    parser = argparse.ArgumentParser(prog="python -m stochlwta_tf.cli.timing", description=__doc__.splitlines()[0])
+    parser = argparse.ArgumentParser(prog=start.program("python -m stochlwta_tf.cli.timing"), description=__doc__.splitlines()[0])
     parser.add_argument("--suite", metavar="NAME", help="time every configuration of the suite's columns of times and parameters")
     parser.add_argument("--config", metavar="FILE", nargs="+", action="extend", default=[], help="time these configurations")
     parser.add_argument("--set", metavar="KEY=VALUE", nargs="+", action="extend", default=[], help="override keys of all of them")
@@ -32,6 +32,13 @@ def main(argv=None):
 
 
 def _main(arguments):
+    for path in arguments.config:
+        configuration.read(path, arguments.set)
+    if arguments.suite:
+        suites.load(arguments.suite)
+    start.tensorflow()
+    from stochlwta_tf.evaluation.timing import measure, rate
+
     with stoppable("stopped; nothing was written."):
         if arguments.rate:
             config = configuration.load(arguments.config[0], arguments.set)
@@ -59,7 +66,7 @@ def _main(arguments):
 
 
 def _of_suite(name, source, assignments):
-    """The configurations of a suite's cells whose measure is of a source, by what tells them apart."""
+    """The configurations of a suite's cells whose measure has a given source, by their identity."""
     configs = [cell.load(assignments) for cell in suites.load(name).cells() if measure_of(cell.measure).source == source and cell.exists]
     return {json.dumps(identity.timed(config), sort_keys=True): config for config in configs}
 

@@ -9,8 +9,8 @@ from stochlwta_tf.errors import NonFiniteError
 from stochlwta_tf.measures import MEASURES
 
 RULE = (
-    "a task has diverged whose predictions or their squares are not finite, or whose squared error is over "
-    f"{metrics.ABSURD} times the variance of all targets; means leave diverged tasks out, medians count them as the worst"
+    "a task has diverged if its predictions or their squares are not finite, or its squared error is over "
+    f"{metrics.ABSURD} times the variance of all targets; means exclude diverged tasks, medians rank them as the worst"
 )
 
 
@@ -21,9 +21,9 @@ class Measured(NamedTuple):
         value: Mean over the tasks that did not diverge.
         ci95: Half the width of its 95 % interval over them.
         unit: `"%"`, `"nats"` or `""`.
-        median: Over all tasks, a diverged one as the worst; None where the measure is not one of each task.
+        median: Over all tasks, a diverged one as the worst; None if the measure has no value per task.
         diverged: How many tasks diverged.
-        each: The measure of each task, NaN where it diverged; None as the median.
+        each: The measure of each task, NaN where it diverged; None if it has no value per task.
     """
 
     value: float
@@ -34,7 +34,7 @@ class Measured(NamedTuple):
     each: np.ndarray | None = None
 
     def row(self):
-        """As a result's file has it."""
+        """The entry in a result's file."""
         row = {"value": self.value, "ci95": self.ci95, "unit": self.unit}
         if self.median is not None:
             row["median"] = self.median
@@ -107,7 +107,7 @@ def _measured(name, values, diverged, worst=np.inf):
 
 
 def check(diverged):
-    """Raises NonFiniteError where half or more of the tasks diverged: `[tasks]` says which."""
+    """Raises NonFiniteError where half or more of the tasks diverged: `diverged` is `[tasks]`."""
     if 2 * diverged.sum() >= len(diverged) or len(diverged) - diverged.sum() < 2:
         raise NonFiniteError(
             f"{diverged.sum()} of {len(diverged)} test tasks diverged, first task {np.argmax(diverged)}, so there is no median: "

@@ -1,6 +1,6 @@
-"""The page of results: what was written about them, every table that has runs, and every run, from files alone."""
+"""The page of results: the text about them, every table that has runs, and every run, from files alone."""
 
-from stochlwta_tf.config import suites
+from stochlwta_tf.config import lookup, suites
 from stochlwta_tf.evaluation import inner_steps
 from stochlwta_tf.report import match, render, tables
 
@@ -22,8 +22,8 @@ def page(collected, runs):
         Text, a tuple of lines.
     """
     blocks, notes, empty = [_HEAD.format(runs=runs), *_reading(runs / "reading.md")], [], []
-    for path in sorted(suites.find("configs/suites").glob("table*.yaml")):
-        suite = suites.load(path.stem)
+    for name in [name for name in lookup.suites() if name.startswith("table")]:
+        suite = suites.load(name)
         table = tables.table(suite, collected)
         notes += table.notes
         if any(entry.ours is not None for _, entries in table.groups for entry in entries):
@@ -42,7 +42,7 @@ def page(collected, runs):
 
 
 def _reading(path):
-    """What was written by hand, where there is something."""
+    """The hand-written text, if there is one."""
     return [path.read_text(encoding="utf-8").strip()] if path.exists() else []
 
 

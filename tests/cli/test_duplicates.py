@@ -22,4 +22,4 @@ def test_command_prints_a_table_and_says_what_is_wrong(tmp_path, capsys, monkeyp
     assert main([*command, "task.data_dir=nowhere"]) == 2
     assert capsys.readouterr().err.startswith("error: ")
     assert main([*command[:2], "--set", 'task={name: "sinusoid"}']) == 2
-    assert "duplicates are looked for among images. Received: task.name=sinusoid." in capsys.readouterr().err
+    assert "only image tasks can be checked for duplicates. Received: task.name=sinusoid." in capsys.readouterr().err

@@ -130,7 +130,7 @@ def test_a_classification_result_has_its_measures(tmp_path):
         (["--set", "task.name=glyphs"], "the tasks need inputs and outputs of ((28, 28, 1), 5). Received: a model of ((1,), 1)."),
         (["--set", "evaluation.drawz=3"], "unknown key evaluation.drawz. Did you mean 'draws'?"),
         (["--set", "evaluation.learn_noise_std=true"], "unknown key evaluation.learn_noise_std."),
-        (["--out", "a.png"], "a test's --out must end in .json; a picture comes to lie beside it. Received: --out a.png."),
+        (["--out", "a.png"], "a test's --out must end in .json; the figure is written next to it. Received: --out a.png."),
     ],
 )
 def test_what_is_wrong_is_one_line(run, capsys, options, message):
@@ -153,7 +153,7 @@ def test_a_test_that_diverges_is_no_result(run, tmp_path, capsys):
 
 def test_a_run_without_a_model_is_one_line(tmp_path, capsys):
     assert evaluate.main(["--run", str(tmp_path)]) == 2
-    assert "holds no trained model (model.keras): train first" in capsys.readouterr().err
+    assert "has no trained model (model.keras): train first" in capsys.readouterr().err
 
 
 def test_a_damaged_model_is_one_line(run, tmp_path, capsys):

@@ -101,7 +101,7 @@ def test_shapes_that_only_the_data_knows_are_unknown(monkeypatch):
 
     monkeypatch.setitem(TASKS, "omniglot", Unsized)
     lines = list(show.sizes(configuration.load(CONFIGS / "omniglot_5w1s.yaml")))
-    assert lines == ["shapes and parameters: unknown, omniglot says them only with its data", "tasks in an iteration: 50"]
+    assert lines == ["shapes and parameters: unknown without the data of omniglot", "tasks in an iteration: 50"]
 
 
 def test_the_shape_of_a_folder_of_images_is_in_its_options():
@@ -111,4 +111,4 @@ def test_the_shape_of_a_folder_of_images_is_in_its_options():
 def test_a_suite_is_not_shown(capsys):
     with pytest.raises(SystemExit):
         train.main(["--suite", "table1", "--show"])
-    assert "--suite goes with" in capsys.readouterr().err
+    assert "--suite can only be combined with" in capsys.readouterr().err

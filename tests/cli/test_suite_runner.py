@@ -1,4 +1,4 @@
-"""Suites: which runs they are, and that each is made once, gone on with, or passed by."""
+"""Suites: which runs they are, and that each is run once, resumed, or skipped."""
 
 import json
 import subprocess
@@ -36,7 +36,7 @@ def test_what_is_missing_is_made_and_one_failure_does_not_stop_the_rest(tiny, tm
     assert "exit status 3: not finite at iteration 7 (seed 0): task 0" in failures[0]
     assert sorted(path.name for path in (tmp_path / "runs").iterdir()) == ["b-seed0", "b-seed1", "base-seed0", "base-seed1"]
     assert (tmp_path / "runs" / "b-seed1" / "evaluation-draws2.json").exists()
-    assert lines[0] == "configs/base_of_another_version.yaml: passed by, not in this version"
+    assert lines[0] == "configs/base_of_another_version.yaml: skipped (no configuration)"
     assert [call[0] for call in starts.calls].count("train.py") == 6
     assert configuration.load(tmp_path / "runs" / "b-seed1" / "config.yaml").seed == 1
 
@@ -56,7 +56,7 @@ def test_what_is_finished_is_passed_by_and_what_was_stopped_goes_on(tiny, tmp_pa
         ["--run", str(runs / "b-seed1"), "--set", "evaluation.draws=2", "--out", str(runs / "b-seed1" / "evaluation-draws2.json")]
     ]
     assert len(starts.calls) == 5  # and the two that fail
-    assert "[1/6] base-seed0: finished before, training.iterations=200" in lines
+    assert "[1/6] base-seed0: already complete, training.iterations=200" in lines
 
 
 def test_a_suite_of_active_learning_tests_each_run_so(tiny, tmp_path):
@@ -86,7 +86,7 @@ def test_a_folder_with_another_run_is_left_alone(tiny, tmp_path):
     folder.mkdir(parents=True)
     (folder / "config.yaml").write_text(configuration.from_dict({**BASE, "network": {"name": "mlp", "units": [5]}}).to_yaml())
     failures = suite.Runner(tmp_path / "runs", start=Starts(), log=lambda _: None).run(tiny)
-    assert failures == [f"{folder} is not the suite's, which has network.units=[4]. Received: [5]"]
+    assert failures == [f"{folder} differs from the suite, which has network.units=[4]. Received: [5]"]
 
 
 def test_a_run_that_was_tested_otherwise_is_no_finished_one(tiny, tmp_path):
@@ -97,7 +97,7 @@ def test_a_run_that_was_tested_otherwise_is_no_finished_one(tiny, tmp_path):
     path.write_text(json.dumps({**result, "evaluation": {**result["evaluation"], "inner_steps": 7}}))
     starts = Starts()
     failures = suite.Runner(runs, start=starts, log=print).run(own)
-    assert failures == [f"{path} is not the suite's, which has evaluation.inner_steps=1. Received: 7"]
+    assert failures == [f"{path} differs from the suite, which has evaluation.inner_steps=1. Received: 7"]
     assert not starts.calls
     path.write_text(json.dumps(result))
     drawn = tiny.part(seeds=[0]).model_copy(update={"rows": tiny.rows[2:4]})
@@ -106,7 +106,7 @@ def test_a_run_that_was_tested_otherwise_is_no_finished_one(tiny, tmp_path):
     result = json.loads(path.read_text())
     path.write_text(json.dumps({**result, "evaluation": {**result["evaluation"], "seed": 7}}))
     assert suite.Runner(runs, start=starts, log=print).run(drawn) == [
-        f"{path} is not the suite's, which has evaluation.seed=0. Received: 7"
+        f"{path} differs from the suite, which has evaluation.seed=0. Received: 7"
     ]
 
 
@@ -129,12 +129,12 @@ def test_the_command_line(tiny, tmp_path, capfd):
     (tmp_path / "configs" / "suites" / "tiny.yaml").write_text(text)
     assert train.main(arguments) == 2
     out, err = capfd.readouterr()
-    assert "error: 1 failed, the other runs are in place: runs/explodes-seed0: exit status 3: not finite at iteration " in err
+    assert "error: 1 failed, the other runs are complete: runs/explodes-seed0: exit status 3: not finite at iteration " in err
     assert "[2/2] b-seed0: starting training.iterations=100" in out
     result = json.loads((tmp_path / "runs" / "b-seed0" / "evaluation-draws2.json").read_text())
     assert (result["draws"], result["iterations"]) == (2, 100)
     assert train.main(arguments) == 2
-    assert "[2/2] b-seed0: finished before, training.iterations=100" in capfd.readouterr().out
+    assert "[2/2] b-seed0: already complete, training.iterations=100" in capfd.readouterr().out
 
 
 def test_a_suite_that_is_not_there_is_one_line(capfd):

@@ -79,7 +79,7 @@ def test_output_that_is_not_a_terminal_stays_quiet(run, config, tmp_path, capfd)
 def test_a_run_is_not_overwritten_and_not_resumed_with_other_options(run, config, capfd):
     before = run.model.stat().st_mtime_ns
     assert train.main(["--config", config, "--out", str(run.path)]) == 2
-    assert "holds a run already" in capfd.readouterr().err
+    assert "already contains a run" in capfd.readouterr().err
     assert train.main(["--config", config, "--out", str(run.path), "--resume"]) == 2
     assert "the run to resume has training.iterations=200. Received: training.iterations=4000." in capfd.readouterr().err
     assert run.model.stat().st_mtime_ns == before
@@ -116,7 +116,7 @@ def test_a_run_whose_last_checkpoint_was_cut_resumes_from_the_one_before(run, tm
     damaged.environment.write_text("")
     assert train.main(["--resume", "--out", str(damaged.path)]) == 0
     error = capfd.readouterr().err
-    assert f"{damaged.checkpoints}: ckpt-200 cannot be restored; resuming from ckpt-150, the newest whole checkpoint.\n" in error
+    assert f"{damaged.checkpoints}: ckpt-200 cannot be restored; resuming from ckpt-150, the newest intact checkpoint.\n" in error
     assert f"{damaged.environment}: cannot be read (Expecting value" in error
     a, b = final_state(run), final_state(damaged)
     assert a.keys() == b.keys() and all(np.array_equal(a[key], b[key]) for key in a)
@@ -141,7 +141,7 @@ def test_a_signal_ends_a_run_that_can_be_resumed(config, tmp_path):
     process.send_signal(signal.SIGTERM)
     error = process.communicate()[1].splitlines()[-1]
     assert process.returncode == 128 + signal.SIGTERM
-    assert error == f"SIGTERM: stopped; go on with: train.py --resume --out {tmp_path / 'run'}"
+    assert error == f"SIGTERM: stopped; resume with: train.py --resume --out {tmp_path / 'run'}"
     assert tf.train.latest_checkpoint(str(tmp_path / "run" / "checkpoints"))
 
 

@@ -61,7 +61,7 @@ def test_the_evaluation_may_override_the_learner():
         (changed(evaluation={"inner_batch": 5}), "unknown key evaluation.inner_batch."),  # acts in training alone
         (
             changed(learner={"learn_noise_std": True}, evaluation={"noise_std": 0.5}),
-            "evaluation.noise_std must not be given beside learner.learn_noise_std=true",
+            "evaluation.noise_std cannot be combined with learner.learn_noise_std=true",
         ),
         (changed(learner={"name": 3}), "unknown value learner.name=3. Allowed: "),
         (changed(evaluation={"draws": 0}), "evaluation.draws must be greater than or equal to 1. Received: evaluation.draws=0."),
@@ -82,7 +82,7 @@ def test_the_evaluation_may_override_the_learner():
             changed(training={"validate_every": 4}, evaluation={"batch": 30}),
             "training.validation_tasks must be a multiple of evaluation.batch=30.",
         ),
-        (changed(optimizer={"clip_norm": 1, "clip_value": 1}), "optimizer.clip_norm must be null beside clip_value."),
+        (changed(optimizer={"clip_norm": 1, "clip_value": 1}), "optimizer.clip_norm must be null if clip_value is set."),
     ],
 )
 def test_what_is_wrong_is_one_line_that_names_the_key(values, message):
@@ -111,4 +111,4 @@ def test_a_renamed_option_is_read_under_its_old_name_and_said_once(capfd):
     for _ in range(2):
         config = configuration.from_dict(values)
         assert config.learner.probability_clip == 1e-7 and "saturation" not in config.resolved()["learner"]
-    assert capfd.readouterr().err == "learner.saturation is called learner.probability_clip now; read as that.\n"
+    assert capfd.readouterr().err == "learner.saturation is now called learner.probability_clip; the value is used under the new name.\n"

@@ -5,10 +5,10 @@ import functools
 import pytest
 
 from stochlwta_tf import networks
-from stochlwta_tf.config import suites
+from stochlwta_tf.config import lookup, suites
 from tests.helpers.result_folders import cell
 
-SUITES = sorted(path.stem for path in suites.find("configs/suites").glob("*.yaml"))
+SUITES = list(lookup.suites())
 
 
 @functools.cache

@@ -70,7 +70,7 @@ def test_a_part_may_be_listed_by_two_files_but_not_by_itself(tmp_path):
     write(tmp_path, "right.yaml", "extends: base.yaml")
     assert yaml_file.read(write(tmp_path, "both.yaml", "extends: [left.yaml, right.yaml]")) == {"seed": 1}
     write(tmp_path, "base.yaml", "extends: [both.yaml]")
-    with pytest.raises(ConfigurationError, match=r"^\S*both\.yaml: extends itself, by way of left\.yaml, base\.yaml\.$"):
+    with pytest.raises(ConfigurationError, match=r"^\S*both\.yaml: extends itself through left\.yaml, base\.yaml\.$"):
         yaml_file.read(tmp_path / "both.yaml")
 
 

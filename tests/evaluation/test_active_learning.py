@@ -157,16 +157,16 @@ def test_impossible_pools_are_one_line(sections, message):
 def test_strategies_suit_the_tasks_and_the_learner():
     point, lwta = networks.mlp((1,), 1, units=(2,)), networks.dense_lwta((1,), 1, blocks=(2,), weights="point")
     plain, stochastic = (LEARNERS["maml"](network, likelihood="gaussian", draws=4) for network in (point, lwta))
-    assert acquisition.strategies("auto", "regression", plain) == ["random"]
-    assert acquisition.strategies("auto", "regression", stochastic) == ["variance", "random"]
-    assert acquisition.strategies("auto", "classification", LEARNERS["platipus"](point)) == ["entropy", "random"]
-    assert acquisition.strategies("random", "regression", stochastic) == ["random"]
+    assert acquisition.strategies("auto", plain) == ["random"]
+    assert acquisition.strategies("auto", stochastic) == ["variance", "random"]
+    assert acquisition.strategies("auto", LEARNERS["platipus"](point)) == ["entropy", "random"]
+    assert acquisition.strategies("random", stochastic) == ["random"]
     with pytest.raises(ConfigurationError, match="strategy=variance needs a learner whose draws differ: .* Received: a MAML with 4 draws."):
-        acquisition.strategies("variance", "regression", plain)
+        acquisition.strategies("variance", plain)
     with pytest.raises(
-        ConfigurationError, match="must be auto, variance or random for regression. Received: active_learning.strategy=entr"
+        ConfigurationError, match="must be auto, variance or random for a gaussian likelihood. Received: active_learning.strategy=entr"
     ):
-        acquisition.strategies("entropy", "regression", stochastic)
+        acquisition.strategies("entropy", stochastic)
 
 
 def test_a_run_is_tested_by_the_command(tmp_path, capsys):

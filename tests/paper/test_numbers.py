@@ -2,12 +2,12 @@
 
 import pytest
 
-from stochlwta_tf.config import configuration, suites
+from stochlwta_tf.config import configuration
 from stochlwta_tf.paper.numbers import METHODS, reported, results
 
 
 def number(config, measure, *assignments):
-    values = configuration.load(suites.find(f"configs/{config}.yaml"), ["training.iterations=60000", *assignments]).resolved()
+    values = configuration.load(f"configs/{config}.yaml", ["training.iterations=60000", *assignments]).resolved()
     found = reported(measure, values)
     return found and found.value
 

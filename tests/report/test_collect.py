@@ -58,11 +58,11 @@ def test_what_cannot_be_used_is_named_and_left_out(tmp_path):
     }
     assert said["cut/evaluation.json"].startswith("corrupted: not JSON")
     assert said["nan/evaluation.json"].startswith("corrupted: measures.accuracy.value")
-    assert said["other/evaluation.json"].startswith("foreign: it is of omniglot_20w1s with seed 3")
+    assert said["other/evaluation.json"].startswith("does not match its config.yaml: it is from omniglot_20w1s with seed 3")
     assert said["strange/evaluation.json"].startswith("corrupted: protocol: ")
-    assert said["no-config"] == "foreign: evaluation.json without a config.yaml."
-    assert said["going-on"] == "partial: not tested yet (no evaluation.json)."
-    assert said["old"].startswith("foreign or corrupted: config.yaml: unknown key network.rivals.")
+    assert said["no-config"] == "not a run: evaluation.json without a config.yaml."
+    assert said["going-on"] == "incomplete: not tested yet (no evaluation.json)."
+    assert said["old"].startswith("invalid: config.yaml: unknown key network.rivals.")
 
 
 def test_a_stray_file_hides_no_run(tmp_path):
@@ -88,7 +88,7 @@ def test_the_command_line_names_them_on_standard_error(tmp_path, capsys):
     (tmp_path / "broken" / "evaluation.json").write_text("{")
     assert evaluate.main(["--table", "5", "--runs", str(tmp_path)]) == 0
     out, err = capsys.readouterr()
-    assert "left out: broken: foreign: evaluation.json without a config.yaml." in err
+    assert "skipped: broken: not a run: evaluation.json without a config.yaml." in err
     assert "50.00 ± 0.50 / 97.79 / −47.79" in out
     assert "broken" not in out
 

@@ -11,7 +11,10 @@ from tests.helpers.result_folders import GAUSSIAN, cell, entry
 
 
 def test_protocols_and_batch_statistics_are_kept_apart(tmp_path):
-    dense, conv = cell("table1", "StochLWTA-ML", "omniglot_20w1s", "the paper's settings"), cell("table1", "MAML", "omniglot_20w1s")
+    dense, conv = (
+        cell("table1", "StochLWTA-ML", "omniglot_20w1s", "the paper's network and rates"),
+        cell("table1", "MAML", "omniglot_20w1s"),
+    )
     result_folders.write(tmp_path, dense, 50.0, folder="a")
     result_folders.write(tmp_path, dense, 60.0, protocol="paper", folder="b")
     result_folders.write(tmp_path, dense, 70.0, protocol="standard", trained="paper", folder="b")

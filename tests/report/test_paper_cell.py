@@ -9,7 +9,7 @@ from tests.helpers.result_folders import cell
 @pytest.mark.parametrize(
     ("suite", "row", "column", "variant", "number"),
     [
-        ("table1", "StochLWTA-ML", "omniglot_20w5s", "the paper's settings", 98.97),
+        ("table1", "StochLWTA-ML", "omniglot_20w5s", "the paper's network and rates", 98.97),
         ("table1", "BMAML", "cifar100_5w5s", None, 65.80),
         ("table2", "MAML", "miniimagenet_5w5s", "stochastic", 64.03),
         ("table3", "BMAML", "params_omniglot", None, 560025),

@@ -125,7 +125,7 @@ def test_active_learning_is_drawn_by_its_queries_beside_random_choice(tmp_path, 
     assert not any("x" in line for line in drawn[0]["lines"][4:])
     said = capsys.readouterr().err
     assert "glyphs_5w1s_reptile-seed0/active-figure4c.json: corrupted: not JSON" in said
-    assert "glyphs_5w1s_abml-seed0/active-figure4c.json: foreign, or another test: name=glyphs_5w1s_abml is wanted." in said
+    assert "glyphs_5w1s_abml-seed0/active-figure4c.json: another run or test: expected name=glyphs_5w1s_abml." in said
     assert "glyphs_5w1s_platipus-seed0/active-figure4c.json: corrupted" in said
 
 

@@ -41,5 +41,7 @@ def test_latex_says_what_its_cells_are_of(runs):
     text = render.latex(result_folders.table(runs, "table1"))
     assert r"92.00 $\pm$ 6.57 / 97.79 ($\sigma$ 0.48) / $-$5.79" in text
     assert r"\& " not in text and "σ" not in "".join(line for line in text.splitlines() if not line.startswith("%"))
-    assert "StochLWTA-ML (the paper's settings), omniglot\\_20w1s & 92.00 $\\pm$ 6.57 \\% & 2.65 & 0, 1, 2 & 60,000 & 600 &" in text
+    assert (
+        "StochLWTA-ML (the paper's network and rates), omniglot\\_20w1s & 92.00 $\\pm$ 6.57 \\% & 2.65 & 0, 1, 2 & 60,000 & 600 &" in text
+    )
     assert "% - MAML, omniglot_20w1s: `python train.py --config configs/omniglot_20w1s_maml.yaml --out" in text

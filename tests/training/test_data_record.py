@@ -89,7 +89,7 @@ def test_a_class_more_leaves_the_test_as_it_was(run, capsys):
     run.data.unlink()
     assert evaluate.main(["--run", "run"]) == 0
     assert json.loads(run.evaluation.read_text())["classes"]["test"] != 3
-    assert "run/data.json: there is none, as the run is older; its classes are worked out" in capsys.readouterr().err
+    assert "run/data.json: missing, because the run is older; its classes are derived" in capsys.readouterr().err
 
 
 def test_a_class_more_leaves_the_training_as_it_was(run):
@@ -127,17 +127,17 @@ def test_changed_images_stop_a_resume_and_are_noted_in_a_test(run, capsys):
     (trained, _), (tested, _) = (recorded(run)[split][:2] for split in ("train", "test"))
     picture(RunFolder("data").path, tested, 99, 3)
     assert evaluate.main(["--run", "run"]) == 0
-    note = "the test images are not those of when the run was trained: 10 images where there were 9"
+    note = "the test images have changed since training: 10 images instead of 9"
     assert json.loads(run.evaluation.read_text())["data_notes"] == [note] and note in capsys.readouterr().out
     assert train.main(["--resume", "--out", "run"]) == 2
-    assert "the test data is not what the run began with" in capsys.readouterr().err
+    assert "the test data has changed since the run started" in capsys.readouterr().err
     (RunFolder("data").path / tested / "3.png").unlink()
     picture(RunFolder("data").path, trained, 99, 0)
     rows = run.metrics.read_text()
     assert train.main(["--resume", "--out", "run"]) == 2
     error = capsys.readouterr().err
-    assert "the train data is not what the run began with" in error
-    assert error.endswith("Received: the same number of images, with other pixels.\n") and error.count("\n") == 1
+    assert "the train data has changed since the run started" in error
+    assert error.endswith("Received: the same number of images, with different pixels.\n") and error.count("\n") == 1
     assert run.metrics.read_text() == rows
 
 
@@ -162,10 +162,10 @@ def test_a_damaged_record_is_one_line(run, content):
 def test_differences_in_words():
     one = data_record.Split(classes=("a", "b"), images=4, fingerprint="x")
     for change, words in (
-        ({"classes": ("b", "c")}, "classes gone: 1, the first 'a'; classes added: 1, the first 'c'"),
-        ({"classes": ("b", "a")}, "the same classes in another order"),
-        ({"images": 5}, "5 images where there were 4"),
-        ({"fingerprint": "y"}, "the same number of images, with other pixels"),
+        ({"classes": ("b", "c")}, "classes removed: 1, the first 'a'; classes added: 1, the first 'c'"),
+        ({"classes": ("b", "a")}, "the same classes in a different order"),
+        ({"images": 5}, "5 images instead of 4"),
+        ({"fingerprint": "y"}, "the same number of images, with different pixels"),
         ({}, None),
     ):
         assert data_record.difference(one, one.model_copy(update=change)) == words

@@ -114,11 +114,11 @@ def cut(path):
 @pytest.mark.parametrize(
     ("damage", "restored", "said"),
     [
-        (lambda f: (f / "checkpoint").unlink(), 3, "checkpoint is missing or damaged; resuming from ckpt-3, the newest whole checkpoint."),
+        (lambda f: (f / "checkpoint").unlink(), 3, "checkpoint is missing or damaged; resuming from ckpt-3, the newest intact checkpoint."),
         (lambda f: (f / "checkpoint").write_text(""), 3, "checkpoint is missing or damaged; resuming from ckpt-3,"),
         (lambda f: (f / "checkpoint").write_text("garbage"), 3, "checkpoint is missing or damaged; resuming from ckpt-3,"),
         (lambda f: (f / "checkpoint").write_bytes(b"\xff\x00" * 9), 3, "checkpoint is missing or damaged; resuming from ckpt-3,"),
-        (lambda f: cut(f / "ckpt-3.data-00000-of-00001"), 2, "ckpt-3 cannot be restored; resuming from ckpt-2, the newest whole"),
+        (lambda f: cut(f / "ckpt-3.data-00000-of-00001"), 2, "ckpt-3 cannot be restored; resuming from ckpt-2, the newest intact"),
         (lambda f: cut(f / "ckpt-3.index"), 2, "ckpt-3 cannot be restored; resuming from ckpt-2,"),
         (lambda f: (f / "ckpt-3.data-00000-of-00001").unlink(), 2, "ckpt-3 cannot be restored; resuming from ckpt-2,"),
         (lambda f: ((f / "checkpoint").unlink(), cut(f / "ckpt-3.index")), 2, "ckpt-3 cannot be restored; resuming from ckpt-2,"),
@@ -156,7 +156,9 @@ def test_nothing_is_begun_over_checkpoints_that_are_all_damaged(tmp_path):
     for path in tmp_path.glob("*.data*"):
         cut(path)
     before = {p.name: p.read_bytes() for p in tmp_path.iterdir()}
-    with pytest.raises(UserError, match=r"ckpt-3: this checkpoint cannot be restored, .* Nor can ckpt-2. To train .* by --out.$") as error:
+    with pytest.raises(
+        UserError, match=r"ckpt-3: this checkpoint cannot be restored, .* Nor can ckpt-2. To train .* with --out.$"
+    ) as error:
         Checkpoints(tmp_path, learner(), keep=2).restore()
     assert "\n" not in str(error.value)
     assert {p.name: p.read_bytes() for p in tmp_path.iterdir()} == before

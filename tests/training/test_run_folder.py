@@ -64,7 +64,7 @@ def test_two_processes_do_not_train_in_one_folder(tmp_path):
     with folder.alone():
         process = subprocess.run([sys.executable, "-c", again], capture_output=True, text=True)
     assert process.returncode == 2
-    assert process.stderr.splitlines()[-1].startswith(f"error: {folder.path}: another process trains here;")
+    assert process.stderr.splitlines()[-1].startswith(f"error: {folder.path}: another process is training here;")
     with folder.alone():  # let go of after the block
         pass
     with pytest.raises(UserError, match=r"cannot be written: Not a directory"), RunFolder(folder.config / "run").alone():
@@ -126,7 +126,7 @@ def test_a_run_is_neither_overwritten_nor_mixed_with_another(tmp_path):
     folder.check(CONFIG, resume=False)
     folder.begin(CONFIG)
     folder.check(CONFIG, resume=True)
-    with pytest.raises(UserError, match="holds a run already: go on with it by --resume"):
+    with pytest.raises(UserError, match="already contains a run: resume it with --resume"):
         folder.check(CONFIG, resume=False)
     other = configuration.load(folder.config, ["learner.inner_lr=0.1"])
     with pytest.raises(UserError, match=r"config.yaml: the run to resume has learner.inner_lr=0.003. Received: learner.inner_lr=0.1."):
