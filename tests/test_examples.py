@@ -17,7 +17,7 @@ from tests.helpers import REPOSITORY
 PACKAGE = REPOSITORY / "stochlwta_tf"
 #: Their examples train for long, or need a data set, a finished run or a folder of the reader's.
 NOT_RUN = {
-    "cli.show", "cli.suite_runner", "evaluation.evaluate", "tasks.augmentation", "tasks.cache", "tasks.cifar100", "tasks.duplicates",
+    "cli.suite_runner", "evaluation.evaluate", "tasks.augmentation", "tasks.cache", "tasks.cifar100", "tasks.duplicates",
     "tasks.glyphs", "tasks.image_folder", "tasks.miniimagenet", "tasks.miniimagenet_builder", "tasks.miniimagenet_layouts",
     "tasks.omniglot", "tasks.safe_pickle", "tasks.tfds_source", "training.data_record", "training.run_folder",
     *(f"learners.{path.stem}" for path in (PACKAGE / "learners").glob("*.py") if path.stem not in ("stein", "task_runner")),
@@ -39,9 +39,10 @@ MODULES = sorted({dotted(path) for path in PACKAGE.rglob("*.py") if with_prompts
 
 def namespace():
     """What examples take for granted."""
-    images, labels = np.arange(6 * 28 * 28, dtype="uint8").reshape(6, 28, 28, 1), [0, 0, 0, 1, 1, 1]
-    bank = tasks.ClassBank.from_labels(images, labels, names=["cat", "dog"])
-    distribution = tasks.ImageTasks({"train": bank}, "train", batch=2, seed=0, way=2, shot=1, queries=1, train_queries=1)
+    images, labels = np.arange(6 * 784, dtype="uint8").reshape(6, 28, 28, 1), [0, 0, 0, 1, 1, 1]
+    many, classes = np.random.default_rng(0).integers(0, 256, (80, 28, 28, 1), "uint8"), np.repeat(range(5), 16)
+    bank = tasks.ClassBank.from_labels(many, classes, names=["cat", "dog", "owl", "fox", "bee"])
+    distribution = tasks.ImageTasks({"train": bank}, "train", batch=2, seed=0)
     points = np.arange(12, dtype="float32").reshape(4, 3)
     return {
         **{k: v for module in (layers, learners, objectives, tasks, networks) for k, v in vars(module).items() if k[0] != "_"},
