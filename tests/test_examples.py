@@ -3,6 +3,7 @@
 import doctest
 import importlib
 import re
+from pathlib import Path
 
 import keras
 import numpy as np
@@ -46,7 +47,8 @@ def namespace():
     points = np.arange(12, dtype="float32").reshape(4, 3)
     return {
         **{k: v for module in (layers, learners, objectives, tasks, networks) for k, v in vars(module).items() if k[0] != "_"},
-        "np": np, "tf": tf, "keras": keras, "networks": networks, "suites": suites, "configuration": configuration, "collect": collect,
+        "Path": Path, "np": np, "tf": tf, "keras": keras, "networks": networks, "suites": suites,
+        "configuration": configuration, "collect": collect,
         "images": images, "labels": labels, "bank": bank, "tasks": distribution, "support_x": points, "query_x": points[:2],
         "particles": tf.constant(points), "maml": learners.MAML(networks.mlp((3,), 1, units=(2,)), likelihood="gaussian"),
     }  # fmt: skip
