@@ -1,8 +1,9 @@
 """A suite of small runs, and a stand-in for the processes that make them."""
 
 import json
+from pathlib import Path
 
-from stochlwta_tf.config import configuration, suites
+from stochlwta_tf.config import configuration
 
 BASE = {
     "name": "base",
@@ -43,9 +44,9 @@ class Starts:
         options = dict(zip(arguments, arguments[1:]))
         if arguments[0] == "evaluate.py":
             given = arguments[arguments.index("--set") + 1 : arguments.index("--out")]
-            finish(suites.Path(options["--run"]), suites.Path(options["--out"]).name, given)
+            finish(Path(options["--run"]), Path(options["--out"]).name, given)
             return 0, "", ""
-        folder = suites.Path(options["--out"])
+        folder = Path(options["--out"])
         if "--resume" not in arguments:
             given = arguments[arguments.index("--set") + 1 : arguments.index("--out")] if "--set" in arguments else []
             folder.mkdir(parents=True)

@@ -22,10 +22,10 @@ def test_the_page_begins_with_what_was_written_about_the_results(runs):
 
 
 def test_the_readmes_table_is_that_of_the_kept_results():
-    root = REPOSITORY
-    text = render.markdown(result_folders.table(root / "results", "summary"))
+
+    text = render.markdown(result_folders.table(REPOSITORY / "results", "summary"))
     grid = next(block for block in text.split("\n\n") if block.startswith("| ours / paper / difference"))
-    assert grid in (root / "README.md").read_text(encoding="utf-8")
+    assert grid in (REPOSITORY / "README.md").read_text(encoding="utf-8")
 
 
 def test_what_an_old_file_says_of_the_papers_number_is_not_read(tmp_path):
