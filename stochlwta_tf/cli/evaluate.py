@@ -14,7 +14,9 @@ from stochlwta_tf.training.run_folder import RunFolder
 
 def main(argv=None):
     """Evaluates the model of a run folder; returns the exit status."""
-    parser = argparse.ArgumentParser(prog=start.program("evaluate.py"), description="Tests the trained model of a run on new tasks, or reports many.")
+    parser = argparse.ArgumentParser(
+        prog=start.program("evaluate.py"), description="Tests the trained model of a run on new tasks, or reports many."
+    )
     parser.add_argument("--run", metavar="DIR", help="the run's folder")
     parser.add_argument("--tasks", metavar="N", help="number of test tasks; short for --set evaluation.tasks=N")
     parser.add_argument(

@@ -1,10 +1,12 @@
 """The base of all learners: a Keras model that wraps a network, adapts it to tasks and meta-trains it."""
 
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 import keras
 import tensorflow as tf
+from numpy.typing import ArrayLike
 from pydantic import Field
+from typing_extensions import Self
 
 from stochlwta_tf import objectives
 from stochlwta_tf.layers import with_observation_noise
@@ -68,7 +70,7 @@ class MetaLearner(MethodToolkit):
 
     def __init__(
         self,
-        network,
+        network: keras.Model,
         *,
         likelihood: Literal["categorical", "gaussian"] = "categorical",
         noise_std: Annotated[float, Field(gt=0)] = 1.0,
@@ -84,8 +86,8 @@ class MetaLearner(MethodToolkit):
         batch_statistics: Literal["transductive", "support"] = "transductive",
         runner: Literal["auto", "vectorized", "loop"] = "auto",
         parallel_tasks: Annotated[int, Field(ge=1)] | None = None,
-        **kwargs,
-    ):
+        **kwargs: Any,
+    ) -> None:
         super().__init__(**kwargs)
         if not network.trainable_variables:
             raise ValueError(f"The network has no trainable weights; build it before it is wrapped. Received: network={network}")
@@ -120,22 +122,22 @@ class MetaLearner(MethodToolkit):
         self.built = True  # `build()` would lock the attributes before a subclass adds its own weights
 
     @property
-    def draws_differ(self):
+    def draws_differ(self) -> bool:
         """Whether the draws of a prediction differ: then their spread is an uncertainty."""
         return samples_in_prediction(self.network)
 
-    def predict_tasks(self, tasks):
+    def predict_tasks(self, tasks: Task) -> tf.Tensor:
         """Adapts to each task of a batch and draws its queries' outputs: `[tasks, B, query, outputs]`."""
         predict = self.compiled_function("predict", lambda: self.task_runner.map(self.task_predict))
         return predict(*self.current_values(), tasks)
 
-    def predictive(self, draws):
+    def predictive(self, draws: tf.Tensor) -> tf.Tensor:
         """Averages `[tasks, B, query, outputs]` over draws: class probabilities, or regression means."""
         return self.likelihood.predictive(tf.experimental.numpy.moveaxis(draws, 1, 0))
 
     # Keras.
 
-    def compile(self, optimizer="sgd", steps_per_execution=1, **kwargs):
+    def compile(self, optimizer: str | keras.optimizers.Optimizer = "sgd", steps_per_execution: int = 1, **kwargs: Any) -> None:
         """Sets the optimizer of the outer step.
 
         Args:
@@ -154,11 +156,11 @@ class MetaLearner(MethodToolkit):
         super().compile(optimizer, steps_per_execution=steps_per_execution, jit_compile=False, **kwargs)
         self.optimizer.build(self.trainable_variables)  # or loading weights would skip the optimizer's with no more than a warning
 
-    def compile_from_config(self, config):
+    def compile_from_config(self, config: dict[str, Any]) -> None:
         # Keras leaves a model with its own `compile` uncompiled on loading, and its optimizer's state unread.
         self.compile(**keras.saving.deserialize_keras_object(config))
 
-    def train_step(self, data):
+    def train_step(self, data: dict[str, tf.Tensor]) -> dict[str, tf.Tensor]:
         gradient, (loss, score) = self.meta_gradient(Task(**data))
         finite = tf.reduce_all([tf.math.is_finite(loss), *map(self.finite_for_optimizer, gradient)])
         with tf.control_dependencies([tf.debugging.Assert(finite, ["The loss or the meta-gradient is not finite."])]):
@@ -171,7 +173,7 @@ class MetaLearner(MethodToolkit):
         self._train_score_metric.update_state(score)
         return {m.name: m.result() for m in (self._loss_metric, self._train_score_metric)}
 
-    def test_step(self, data):
+    def test_step(self, data: dict[str, tf.Tensor]) -> dict[str, tf.Tensor]:
         """Loss and score over the tasks whose predictions are finite, and the fraction of tasks that diverged.
 
         A task of NaN would else count as if class 0 were predicted.  Where every task diverged, loss and score are NaN.
@@ -186,7 +188,9 @@ class MetaLearner(MethodToolkit):
         logs = {m.name: tf.where(none, float("nan"), m.result()) for m in (self._loss_metric, self._score_metric)}
         return {**logs, self._diverged_metric.name: self._diverged_metric.result()}
 
-    def adapt_to(self, support_x, support_y, seed=0, batch_statistics="support"):
+    def adapt_to(
+        self, support_x: ArrayLike, support_y: ArrayLike, seed: int = 0, batch_statistics: Literal["support", "transductive"] = "support"
+    ) -> AdaptedModel:
         """Adapts to one support set, given as arrays.
 
         Args:
@@ -211,23 +215,23 @@ class MetaLearner(MethodToolkit):
         return AdaptedModel(self, support_x, support_y, seed, batch_statistics)
 
     @property
-    def metrics(self):
+    def metrics(self) -> list[keras.metrics.Metric]:
         return [self._loss_metric, self._score_metric, self._train_score_metric, self._diverged_metric]
 
-    def call(self, x, training=False):
+    def call(self, x: tf.Tensor, training: bool = False) -> tf.Tensor:
         """The network before any adaptation."""
         return self.network(x, training=training)
 
-    def get_config(self):
+    def get_config(self) -> dict[str, Any]:
         config = {"network": keras.saving.serialize_keras_object(self.network), "likelihood": self.likelihood.kind}
         return {**super().get_config(), **config}
 
     @classmethod
-    def from_config(cls, config):
+    def from_config(cls, config: dict[str, Any]) -> Self:
         options = {RENAMED_OPTIONS.get(name, name): value for name, value in config.items() if name != "network"}
         return cls(keras.saving.deserialize_keras_object(config["network"]), **options)
 
 
-def samples_in_prediction(network):
+def samples_in_prediction(network: keras.Model) -> bool:
     """Whether a network's predictions differ from draw to draw: whether any of its layers, however deep, says so."""
     return any(getattr(layer, "samples_in_prediction", False) for layer in network._flatten_layers())

@@ -77,9 +77,7 @@ class MethodToolkit(CompiledModel):
         with stored_statistics():
             return self.call_network(weights, state, query_x, key, training, probe)
 
-    def objective(
-        self, y: tf.Tensor, outputs: tf.Tensor, losses: LayerLosses, reduction: Literal["sum", "mean"], label: str
-    ) -> tf.Tensor:
+    def objective(self, y: tf.Tensor, outputs: tf.Tensor, losses: LayerLosses, reduction: Literal["sum", "mean"], label: str) -> tf.Tensor:
         """The negative log-likelihood of some examples plus the losses of the network's layers (the negative ELBO, eq. 10)."""
         nll = self.likelihood.nll(y, outputs)
         nll = tf.reduce_sum(nll) if reduction == "sum" else tf.reduce_mean(nll)
@@ -124,9 +122,7 @@ class MethodToolkit(CompiledModel):
         """Adapts to a support set as evaluation and prediction do: the adapted weights and state."""
         raise NotImplementedError(f"{type(self).__name__} must implement adapt(psi, state, support_x, support_y, key).")
 
-    def task_update(
-        self, psi: Sequence[tf.Tensor], state: Sequence[tf.Tensor], task: Task
-    ) -> tuple[Tensors, tuple[tf.Tensor, tf.Tensor]]:
+    def task_update(self, psi: Sequence[tf.Tensor], state: Sequence[tf.Tensor], task: Task) -> tuple[Tensors, tuple[tf.Tensor, tf.Tensor]]:
         """What one task contributes to training: the meta-gradient, and (loss, score)."""
         raise NotImplementedError(f"{type(self).__name__} must implement task_update(psi, state, task).")
 
@@ -177,4 +173,3 @@ class MethodToolkit(CompiledModel):
         if not getattr(optimizer, "clipvalue", None):
             gradient = gradient * (getattr(optimizer, "clipnorm", None) or gradient)
         return tf.reduce_all(tf.math.is_finite(gradient))
-

@@ -1,8 +1,11 @@
 """Images that a data set holds twice, pixel for pixel: within a split, or in training and test."""
 
+from collections.abc import Mapping
 from typing import NamedTuple
 
 import numpy as np
+
+from stochlwta_tf.tasks.class_bank import ClassBank
 
 
 class Place(NamedTuple):
@@ -10,10 +13,10 @@ class Place(NamedTuple):
 
     split: str
     label: str
-    index: int
+    number: int
 
 
-def duplicates(banks):
+def duplicates(banks: Mapping[str, ClassBank]) -> list[tuple[Place, Place]]:
     """Pairs of different images with the same pixels.
 
     Of images that are the same, each is paired with the first of them.  An image that belongs to two splits (training and validation may
@@ -29,7 +32,9 @@ def duplicates(banks):
 
         duplicates({"train": train, "test": test})  # [(Place("train", "a", 3), Place("test", "b", 0))]
     """
-    first, found, seen = {}, [], set()
+    first: dict[bytes, Place] = {}
+    found: list[tuple[Place, Place]] = []
+    seen: set[int] = set()
     for split, bank in banks.items():
         start_of_bank, size = bank.images.__array_interface__["data"][0], bank.images.strides[0]
         for label, start, count in zip(bank.names, bank.first.tolist(), bank.count.tolist(), strict=True):
@@ -45,7 +50,7 @@ def duplicates(banks):
     return found
 
 
-def distinct(bank):
+def distinct(bank: ClassBank) -> np.ndarray:
     """Numbers of the images that are the first of their pixels within their class, in increasing order.
 
     Example:

@@ -46,16 +46,16 @@ class Sinusoid(TaskDistribution):
 
     def __init__(
         self,
-        split,
-        batch,
-        seed,
+        split: str,
+        batch: int,
+        seed: int,
         *,
         setting: Literal["default", "challenging"] = "default",
         points: Annotated[int, Field(ge=1)] = 10,
         queries: Annotated[int, Field(ge=2)] = 100,
         train_queries: Annotated[int, Field(ge=0)] = 10,
         train_points: Annotated[int, Field(ge=1)] | None = None,
-    ):
+    ) -> None:
         super().__init__(split, batch, seed)
         if setting not in _SETTINGS:
             raise ConfigurationError(f"setting must be one of {', '.join(_SETTINGS)}. Received: setting={setting}.")
@@ -66,7 +66,7 @@ class Sinusoid(TaskDistribution):
         at_least(0, train_queries=train_queries)
         self.setting, self.points, self.queries, self.train_queries = setting, points, queries, train_queries
 
-    def sample_tasks(self, keys):
+    def sample_tasks(self, keys: tf.Tensor) -> Task:
         phase_bound, (low, high), noise = _SETTINGS[self.setting]
         u = random.uniform(random.fold_in(keys, 0, tag=1), (3, 1, 1))
         amplitude, phase, frequency = 0.1 + 4.9 * u[:, 0], phase_bound * u[:, 1], low + (high - low) * u[:, 2]
@@ -81,5 +81,5 @@ class Sinusoid(TaskDistribution):
         return Task(support_x, support_y, query_x, query_y, random.fold_in(keys, 0))
 
 
-def _random_x(keys, n):
+def _random_x(keys: tf.Tensor, n: int) -> tf.Tensor:
     return 10.0 * random.uniform(keys, (n, 1)) - 5.0
