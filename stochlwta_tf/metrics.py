@@ -1,4 +1,4 @@
-"""Measures of predictions; NumPy only.
+"""Measures of predictions; NumPy and SciPy only.
 
 A task's measure is a mean over its queries; a result is the mean over test tasks with a 95 % interval over tasks (`intervals.py`).
 """
