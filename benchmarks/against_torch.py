@@ -6,7 +6,7 @@ need: `pip download --no-deps --no-binary :all: learn2learn==0.2.0`.  Then, with
 
     python benchmarks/against_torch.py --torch-python TORCH_ENV/bin/python --learn2learn learn2learn-0.2.0 --json speed.json
 
-Without `--learn2learn` it is left out.  Every contestant is a process of its own, which answers how long it took for so many
+Without `--learn2learn` it is left out.  Every contestant is a process of its own, which reports how long it took for a number of
 meta-iterations; one works at a time, in random order within each round.  All start from the same weights, on the same tasks in memory, and
 take Adam's outer steps; ours are those of `learner.fit`, with its checks and scores.  That the work is the same is checked first: their
 meta-gradients in float64 must agree.
@@ -33,7 +33,7 @@ LARGEST_DIFFERENCE = 1e-6  # of meta-gradients, relative
 
 
 class Failure(Exception):
-    """Something that a user can mend, in one line."""
+    """An error that the user can fix, in one line."""
 
 
 class Process:
@@ -51,17 +51,17 @@ class Process:
         self._multiple = self._answer()
 
     def start(self, seconds):
-        """Compiles it, and sees how many iterations take so long."""
+        """Compiles it, and finds how many iterations take this long."""
         self.seconds(self._multiple)
         taken = self.seconds(self._multiple)
         self.iterations = self._multiple * max(1, round(seconds / taken))
 
     def seconds(self, iterations):
-        """How long so many iterations take."""
+        """How long a number of iterations takes."""
         return self._ask(iterations)
 
     def gradient(self, file):
-        """The meta-gradient of the first batch at the initial weights, by way of a file."""
+        """The meta-gradient of the first batch at the initial weights, through a file."""
         self._ask(file)
         with np.load(file) as stored:
             return [stored[k].ravel() for k in stored.files]

@@ -1,17 +1,17 @@
-"""Errors that are a user's to mend: one clear line, no traceback, exit status 2 from the command line."""
+"""Errors the user can fix: one clear line, no traceback, exit status 2 from the command line."""
 
 
 class UserError(Exception):
-    """Something outside the program is wrong; the message says what, and what would be right."""
+    """The input or the environment is wrong; the message says what, and what is allowed."""
 
 
 class ConfigurationError(UserError):
-    """A configuration key is unknown, has the wrong type, or an impossible value."""
+    """A configuration key is unknown, has the wrong type or an invalid value."""
 
 
 class DataError(UserError):
-    """Data is missing, damaged, or has too few classes or images for the task asked of it."""
+    """Data is missing, damaged, or has too few classes or images for the requested tasks."""
 
 
 class NonFiniteError(UserError):
-    """Training or a test met NaN or infinity; the message names the term, the iteration and the seed, or the task."""
+    """Training or a test produced NaN or infinity; the message names the term, the iteration and the seed, or the task."""

@@ -17,7 +17,8 @@ def t95(freedom: float) -> float:
 
     Example:
 
-        t95(2)  # 4.3027
+    >>> round(t95(2), 4)
+    4.3027
     """
     return float(special.stdtrit(freedom, 0.975))
 
@@ -27,21 +28,24 @@ def mean_and_ci95(values: ArrayLike) -> tuple[float, float]:
 
     Example:
 
-        mean_and_ci95([0.0, 1.0])  # (0.5, 6.35)
+    >>> mean, half = mean_and_ci95([0.0, 1.0])
+    >>> mean, round(half, 2)
+    (0.5, 6.35)
     """
     values = np.asarray(values, "float64")
     return float(values.mean()), float(t95(len(values) - 1) * values.std(ddof=1) / np.sqrt(len(values)))
 
 
 def paired_difference(values: ArrayLike, others: ArrayLike) -> tuple[float, float]:
-    """Mean of `values − others`, which are of the same tasks, and half the width of its 95 % interval; tasks without both are left out.
+    """Mean of `values − others` on the same tasks, and half the width of its 95 % interval; tasks that lack either value are skipped.
 
     Raises:
-        ValueError: They are not of as many tasks, or fewer than two tasks have both.
+        ValueError: Their lengths differ, or fewer than two tasks have both values.
 
     Example:
 
-        paired_difference([1.0, 2.0, 3.0], [0.0, 1.0, 2.0])  # (1.0, 0.0)
+    >>> paired_difference([1.0, 2.0, 3.0], [0.0, 1.0, 2.0])
+    (1.0, 0.0)
     """
     values, others = (np.array(v, "float64") for v in (values, others))  # None becomes NaN
     if values.shape != others.shape:
@@ -60,7 +64,8 @@ def median_and_ci95(values: ArrayLike) -> tuple[float, float, float]:
 
     Example:
 
-        median_and_ci95([3.0, 1.0, 2.0])  # (2.0, 1.0, 3.0)
+    >>> median_and_ci95([3.0, 1.0, 2.0])
+    (2.0, 1.0, 3.0)
     """
     values, n = np.sort(np.asarray(values, "float64")), len(values)
     logs = [math.lgamma(n + 1) - math.lgamma(i + 1) - math.lgamma(n - i + 1) - n * math.log(2) for i in range(n // 2)]
@@ -74,7 +79,7 @@ def over_seeds_and_tasks(means: ArrayLike, halves: ArrayLike, tasks: int) -> tup
 
     With S seeds tested on the same n tasks the variance of the mean is a + b: a = (variance between the seeds' means) / S, and b = the
     mean of the seeds' squared standard errors over tasks, which more seeds do not lower, because the tasks are shared.  What a seed's own
-    noise does to its mean counts in both, so the interval errs on the wide side.  Its t has (a + b)² / (a² / (S − 1) + b² / (n − 1))
+    noise does to its mean counts in both, so the interval is conservative.  Its t has (a + b)² / (a² / (S − 1) + b² / (n − 1))
     degrees of freedom (Satterthwaite), about S − 1 where the seeds dominate and n − 1 where the tasks do.  With two or three seeds that can
     come out below the interval over seeds alone, t sqrt(a) of S − 1 degrees of freedom; the wider of the two is returned.  One seed: the
     interval over tasks alone.
@@ -86,7 +91,9 @@ def over_seeds_and_tasks(means: ArrayLike, halves: ArrayLike, tasks: int) -> tup
 
     Example:
 
-        over_seeds_and_tasks([1.0, 2.0, 3.0], [0.0, 0.0, 0.0], 600)  # (2.0, 2.48), t of 2 degrees of freedom over seeds alone
+    >>> mean, half = over_seeds_and_tasks([1.0, 2.0, 3.0], [0.0, 0.0, 0.0], 600)  # t of 2 degrees of freedom over seeds alone
+    >>> mean, round(half, 2)
+    (2.0, 2.48)
     """
     means, seeds = np.asarray(means, "float64"), len(means)
     b = float(np.mean(np.square(halves))) / t95(tasks - 1) ** 2

@@ -1,4 +1,4 @@
-"""The measures that results have: the name, label, unit and digits of each, and where its number comes from."""
+"""The measures of a result: the name, label, unit and digits of each, and where its value comes from."""
 
 from typing import NamedTuple
 
@@ -9,8 +9,8 @@ class Measure(NamedTuple):
     Attributes:
         label: In words, for printing and axes.
         unit: `"%"`, `"nats"`, `"ms"` or `""`.
-        digits: Behind the decimal point, in tables.
-        source: `"test"`, `"timing"`, `"parameters"` or `"training"`: which part of a result has it.
+        digits: Decimal places in tables.
+        source: `"test"`, `"timing"`, `"parameters"` or `"training"`: the part of a result that holds it.
         key: Its name there.
     """
 
@@ -51,6 +51,7 @@ def measure_of(name: str) -> Measure:
 
     Example:
 
-        measure_of("mse@10").label  # "MSE"
+    >>> measure_of("mse@10").label
+    'MSE'
     """
     return MEASURES[name.partition("@")[0]]

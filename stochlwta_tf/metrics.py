@@ -14,12 +14,12 @@ from stochlwta_tf.intervals import t95
 if TYPE_CHECKING:
     from stochlwta_tf.tasks.protocols import Rules
 
-_SMALLEST = float(np.finfo("float32").tiny)  # probabilities come in float32; below lies zero, whose log is infinite
+_SMALLEST = float(np.finfo("float32").tiny)  # probabilities are float32; below this they are zero, whose log is infinite
 BINS = 15  # of the expected calibration error
 
 
 def accuracy(probabilities: np.ndarray, labels: np.ndarray) -> np.ndarray:
-    """Part of the queries whose largest probability is their label's, for each task.
+    """Fraction of the queries whose most probable class is their label, for each task.
 
     Args:
         probabilities: `[tasks, queries, classes]`.
@@ -29,10 +29,10 @@ def accuracy(probabilities: np.ndarray, labels: np.ndarray) -> np.ndarray:
 
 
 def accuracy_across_queries(probabilities: np.ndarray) -> np.ndarray:
-    """Part of the classes whose most probable query is their own, for each task: how the paper's published code scores.
+    """Fraction of the classes whose most probable query is theirs, for each task: how the paper's published code scores.
 
-    Each class is asked for its best query (argmax over axis 0 of `[queries, classes]`), instead of each query for its class.  So a query
-    competes with the others, and a network that knows there is one of each does better than chance even where its classes are wrong.
+    Each class picks its best query (argmax over axis 0 of `[queries, classes]`), where the usual accuracy lets queries pick classes.
+    Queries compete, and a network that knows that there is one of each class beats chance even where it confuses them.
 
     Args:
         probabilities: `[tasks, N, N]`; query i is of class i.
@@ -110,7 +110,7 @@ def mixture_cdf(y: np.ndarray, draws: np.ndarray, noise_std: float | np.ndarray)
 
 
 def coverage(draws: np.ndarray, targets: np.ndarray, noise_std: float | np.ndarray, mass: float = 0.9) -> np.ndarray:
-    """Part of the queries inside the central band of that mass of the predictive mixture, for each task; arguments as `squared_error`.
+    """Fraction of the queries inside the central band of that mass of the predictive mixture, for each task; arguments as `squared_error`.
 
     The mixture contains the observation noise.  A calibrated predictor therefore covers `mass` of *noisy* targets; of noise-free ones, such
     as the sinusoids' test curves, it covers more, up to all of them where the noise is most of the band.
@@ -119,7 +119,7 @@ def coverage(draws: np.ndarray, targets: np.ndarray, noise_std: float | np.ndarr
 
 
 def mixture_band(draws: np.ndarray, noise_std: float | np.ndarray, mass: float = 0.9) -> tuple[np.ndarray, np.ndarray]:
-    """Lower and upper edge of that central band, by bisection; arguments as `mixture_cdf`."""
+    """Lower and upper edge of the central band that `coverage` uses, by bisection; arguments as `mixture_cdf`."""
     low, high = (_mixture_quantile(0.5 + sign * mass / 2, draws, noise_std) for sign in (-1, 1))
     return low, high
 
@@ -140,8 +140,8 @@ ABSURD = 100  # times the variance of all targets
 def diverged(draws: np.ndarray, errors: np.ndarray | None = None, targets: np.ndarray | None = None) -> np.ndarray:
     """Which tasks diverged in their inner steps, `[tasks]`.
 
-    A task has diverged whose outputs, or their squares, are not finite; in regression also one whose squared error is over 100 times the
-    variance of the targets of all tasks, which is what the best constant prediction would be off by.
+    A task has diverged if its outputs, or their squares, are not finite; in regression also if its squared error is over 100 times the
+    variance of the targets of all tasks, which is the error of the best constant prediction.
 
     Args:
         draws: The network's outputs `[tasks, ...]`.

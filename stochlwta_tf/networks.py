@@ -17,12 +17,12 @@ Count = Annotated[int, Field(ge=1)]
 NotNegative = Annotated[float, Field(ge=0)]
 Positive = Annotated[float, Field(gt=0)]
 
-# Images are [height, width, channels] here whatever `keras.config.image_data_format()` is on the machine, so every layer is told.
+# Images are [height, width, channels] whatever `keras.config.image_data_format()` is, so it is passed to every layer.
 _CHANNELS_LAST = "channels_last"
 
 
-class Units:
-    """Makes the layers of a network: how weights are represented, and what follows them.
+class LayerFactory:
+    """Creates the layers of a network, with one kind of weights and one kind of activation.
 
     Args:
         activation: What follows each hidden layer.
@@ -108,7 +108,7 @@ def dense_lwta(
     weights: Weights = "gaussian",
     input_scale: bool = False,
     max_pool: bool = False,
-    **units: Any,
+    **layers: Any,
 ) -> keras.Model:
     """The paper's network: dense layers of R blocks of J competing units, and a linear head.
 
@@ -117,23 +117,23 @@ def dense_lwta(
         outputs: Width of the head: classes, or regression targets.
         blocks: R of each hidden layer, which has R J units.
         competitors: J.
-        activation, weights: See `Units`.  With ReLU or tanh the hidden layers keep their R J units.
+        activation, weights: See `LayerFactory`.  With ReLU or tanh the hidden layers keep their R J units.
         input_scale: Scale and shift every input feature, then ReLU, as the published code.
         max_pool: A 2×2 max-pooling of the input image before the first layer, as the published code on mini-ImageNet.
-        **units: Further options of `Units`.
+        **layers: Further options of `LayerFactory`.
 
     Returns:
         A `keras.Model` from `[batch, *input_shape]` to `[batch, outputs]`.
 
     Raises:
-        ValueError: If an option is impossible, or `max_pool` is asked for inputs that are not images.
+        ValueError: If an option is invalid, or `max_pool` is set for inputs that are not images.
 
     Example:
 
     >>> dense_lwta((28, 28, 1), 5, input_scale=True).count_params()
     54549
     """
-    make = Units(activation, weights, competitors=competitors, **units)
+    make = LayerFactory(activation, weights, competitors=competitors, **layers)
     x = h = keras.Input(input_shape)
     if len(input_shape) > 1:
         h = keras.layers.Flatten(data_format=_CHANNELS_LAST)(h)
@@ -156,7 +156,7 @@ def mlp(
     units: tuple[Count, ...] = (64, 64),
     activation: Activation = "tanh",
     weights: Weights = "point",
-    **options: Any,
+    **layers: Any,
 ) -> keras.Model:
     """A multi-layer perceptron on flattened inputs; 1-64-64-1 by default, the regressions' network.
 
@@ -164,21 +164,21 @@ def mlp(
         input_shape: Shape of one input; it is flattened.
         outputs: Width of the linear head.
         units: Units of each hidden layer.
-        activation, weights: See `Units`.
-        **options: Further options of `Units`.
+        activation, weights: See `LayerFactory`.
+        **layers: Further options of `LayerFactory`.
 
     Returns:
         A `keras.Model` from `[batch, *input_shape]` to `[batch, outputs]`.
 
     Raises:
-        ValueError: If an option is impossible, such as `competitors` that do not divide the units.
+        ValueError: If an option is invalid, such as `competitors` that do not divide the units.
 
     Example:
 
     >>> mlp((1,), 1).count_params()
     4353
     """
-    make = Units(activation, weights, **options)
+    make = LayerFactory(activation, weights, **layers)
     x = h = keras.Input(input_shape)
     if len(input_shape) > 1:
         h = keras.layers.Flatten(data_format=_CHANNELS_LAST)(h)
@@ -197,9 +197,9 @@ def conv4(
     batch_norm_scale: bool = True,
     activation: Activation = "relu",
     weights: Weights = "point",
-    **units: Any,
+    **layers: Any,
 ) -> keras.Model:
-    """Four 3×3 convolutions, each with batch normalisation, pooling where there is any, and activation; then a linear head.
+    """Four 3×3 convolutions, each with batch normalisation, optional pooling, and activation; then a linear head.
 
     Args:
         input_shape: `(height, width, channels)`.
@@ -207,15 +207,15 @@ def conv4(
         filters: Channels of each convolution.
         downsampling: By a stride of 2 (Omniglot), or by 2×2 max-pooling with same-padding (CIFAR-100, mini-ImageNet).
         head: `"flatten"` the last feature map, or `"average"` it over positions.
-        batch_norm_scale: Whether batch normalisation has a trainable scale beside its shift.
-        activation, weights: See `Units`; the blocks of LWTA are neighbouring channels, which compete at each position.
-        **units: Further options of `Units`.
+        batch_norm_scale: Whether batch normalisation has a trainable scale in addition to its shift.
+        activation, weights: See `LayerFactory`; the blocks of LWTA are neighbouring channels, which compete at each position.
+        **layers: Further options of `LayerFactory`.
 
     Returns:
         A `keras.Model` from `[batch, *input_shape]` to `[batch, outputs]`.
 
     Raises:
-        ValueError: If the inputs are not images or an option is impossible.
+        ValueError: If the inputs are not images or an option is invalid.
 
     Example:
 
@@ -224,7 +224,7 @@ def conv4(
     """
     if len(input_shape) != 3:
         raise ValueError(f"`conv4` needs images `[height, width, channels]`. Received: input_shape={tuple(input_shape)}")
-    make = Units(activation, weights, **units)
+    make = LayerFactory(activation, weights, **layers)
     x = h = keras.Input(input_shape)
     for i in range(1, 5):
         h = make.convolution(filters, 2 if downsampling == "stride" else 1, f"convolution{i}")(h)
@@ -237,10 +237,10 @@ def conv4(
     return keras.Model(x, make.dense(outputs, "output")(h), name="conv4")
 
 
-# Where the remaining options of a network come from: read, with its signature, by the configuration.
+# The source of a network's remaining options, which the configuration reads with its signature.
 NETWORKS: dict[str, Any] = {"dense_lwta": dense_lwta, "mlp": mlp, "conv4": conv4}
 for _network in NETWORKS.values():
-    _network.options_of = Units
+    _network.options_of = LayerFactory
 
 
 def trainable_parameters(model: keras.Model) -> int:
@@ -249,5 +249,5 @@ def trainable_parameters(model: keras.Model) -> int:
 
 
 def parameters_of(model: keras.Model) -> dict[str, int]:
-    """Numbers of parameters as results have them: those that train, and all that are stored."""
+    """Numbers of trainable and of stored parameters, as in results."""
     return {"trainable": trainable_parameters(model), "stored": model.count_params()}

@@ -1,4 +1,4 @@
-"""Likelihoods: how a network's outputs meet the targets, and how sampled outputs are averaged.
+"""Likelihoods: how a network's outputs are compared with targets, and how sampled outputs are averaged.
 
 With y the targets and f the outputs, the negative log-likelihood of a set of examples is the first term of the negative ELBO (eq. 6, 10)
 
@@ -10,6 +10,7 @@ whose KL terms the stochastic layers add themselves.
 from typing import Any, Literal
 
 import keras
+import numpy as np
 import tensorflow as tf
 import tensorflow_probability as tfp
 
@@ -17,17 +18,19 @@ tfd = tfp.distributions
 
 
 class Likelihood:
-    """Interface: `nll`, `predictive` and `split`, and the `score` that training shows.
+    """Interface: `nll`, `predictive` and `split`, and the `score` shown in training.
 
     Attributes:
         kind: Its name among the options of a learner.
         score_name: Name of the score.
-        higher_is_better: Whether a larger score is the better one.
+        higher_is_better: Whether a larger score is better.
+        uncertainty: What an active learner goes by: `"entropy"` of the mean probabilities, or `"variance"` of the draws.
     """
 
     kind: str
     score_name: str
     higher_is_better: bool
+    uncertainty: str
 
     def nll(self, y: tf.Tensor, outputs: tf.Tensor) -> tf.Tensor:
         """−log p(y | outputs) of each example, `[examples]`."""
@@ -42,8 +45,12 @@ class Likelihood:
         raise NotImplementedError(f"{type(self).__name__} must implement score(y, predictive).")
 
     def split(self, outputs: Any) -> tuple[Any, Any]:
-        """What a network's outputs predict, and the observation std that goes with it: None for classes."""
+        """The predictions in a network's outputs, and their observation std: None for classes."""
         return outputs, None
+
+    def check_targets(self, y: np.ndarray, examples: int, outputs: int) -> None:
+        """Raises a ValueError unless an array is targets of some examples of a network with that many outputs (classes, or targets)."""
+        raise NotImplementedError(f"{type(self).__name__} must implement check_targets(y, examples, outputs).")
 
     def get_config(self) -> dict[str, Any]:
         return {}
@@ -67,7 +74,7 @@ class Categorical(Likelihood):
     >>> Categorical().nll(tf.constant([1]), tf.constant([[0.0, 0.0]]))  # [log 2]
     """
 
-    kind, score_name, higher_is_better = "categorical", "accuracy", True
+    kind, score_name, higher_is_better, uncertainty = "categorical", "accuracy", True, "entropy"
 
     def __init__(self, average: Literal["logits", "probabilities"] = "logits", probability_clip: float | None = None) -> None:
         if average not in ("logits", "probabilities"):
@@ -91,6 +98,14 @@ class Categorical(Likelihood):
     def get_config(self) -> dict[str, Any]:
         return {"average": self.average, "probability_clip": self.probability_clip}
 
+    def check_targets(self, y: np.ndarray, examples: int, outputs: int) -> None:
+        if y.shape != (examples,) or y.dtype.kind not in "iu" or y.min() < 0 or y.max() >= outputs:
+            values = f", values from {y.min()} to {y.max()}" if y.size and y.dtype.kind in "iuf" else ""
+            raise ValueError(
+                f"`support_y` must hold {examples} integer labels from 0 to {outputs - 1}, one for each support input. "
+                f"Received: shape={y.shape}, dtype={y.dtype}{values}"
+            )
+
 
 @keras.saving.register_keras_serializable(package="stochlwta_tf")
 class Gaussian(Likelihood):
@@ -104,7 +119,7 @@ class Gaussian(Likelihood):
     >>> Gaussian(noise_std=1.0).nll(tf.zeros([1, 1]), tf.zeros([1, 1]))  # [0.5 log(2 pi)]
     """
 
-    kind, score_name, higher_is_better = "gaussian", "mse", False
+    kind, score_name, higher_is_better, uncertainty = "gaussian", "mse", False, "variance"
 
     def __init__(self, noise_std: float = 1.0) -> None:
         if noise_std <= 0:
@@ -126,13 +141,17 @@ class Gaussian(Likelihood):
     def split(self, outputs: Any) -> tuple[Any, Any]:
         return outputs, self.noise_std
 
+    def check_targets(self, y: np.ndarray, examples: int, outputs: int) -> None:
+        if y.shape != (examples, outputs):
+            raise ValueError(f"`support_y` must have the shape [{examples}, {outputs}]. Received: shape={y.shape}")
+
     def get_config(self) -> dict[str, Any]:
         return {"noise_std": self.noise_std}
 
 
 @keras.saving.register_keras_serializable(package="stochlwta_tf")
 class LearnedGaussian(Gaussian):
-    """As `Gaussian`, with a standard deviation that the network learns and gives beside its means: outputs [f, sigma_y].
+    """As `Gaussian`, with a learned standard deviation that the network outputs with its means: outputs [f, sigma_y].
 
     See `layers.ObservationNoise`.
 

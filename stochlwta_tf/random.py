@@ -3,8 +3,8 @@
 Reference: Salmon, Moraes, Dror, Shaw, *Parallel Random Numbers: As Easy as 1, 2, 3* (SC 2011).
 
 A key is two 32-bit words (an integer tensor of shape `[2]`).  The same key and shape give the same numbers eagerly, in a graph, under XLA
-and inside `tf.vectorized_map`; different keys give independent streams.  So every task, step and layer gets its own key with `fold_in` and
-`split`, nothing is hidden in global state, and a batch of tasks draws exactly what its tasks would draw one at a time.
+and inside `tf.vectorized_map`; different keys give independent streams.  Every task, step and layer gets its own key with `fold_in` and
+`split`; there is no global state, and a batch of tasks draws exactly what its tasks would draw one at a time.
 
 Keys may be stacked, `[..., 2]`: each then gives its own numbers, and the results are stacked along the same leading axes.
 
@@ -13,8 +13,9 @@ stateless generators under XLA, which are lowered to a scalar loop.
 
 Example:
 
-    key = fold_in(key_from_seed(0), 17)
-    noise = normal(key, (3, 2))
+>>> key = fold_in(key_from_seed(0), 17)
+>>> normal(key, (3, 2)).shape
+TensorShape([3, 2])
 """
 
 import math
@@ -61,7 +62,7 @@ def _encrypt(key: tf.Tensor, count0: tf.Tensor, count1: tf.Tensor) -> tuple[tf.T
     return x0, x1
 
 
-# In a graph that XLA does not compile, its hundred operations would each take their way through memory.
+# In a graph that XLA does not compile, each of its hundred operations would write its result to memory.
 _compiled_encrypt = tf.function(_encrypt, jit_compile=True, autograph=False)
 
 
@@ -102,7 +103,7 @@ def bits(key: tf.Tensor, shape: Sequence[Any]) -> tf.Tensor:
 
 
 def uniform(key: tf.Tensor, shape: Sequence[Any]) -> tf.Tensor:
-    """float32 uniform noise in the open interval: multiples of 2^-23, moved by half a step, so that neither 0 nor 1 occurs.
+    """float32 uniform noise in the open interval: multiples of 2^-23, shifted by half a step, so that neither 0 nor 1 occurs.
 
     With one bit more the largest value would round to a number whose `erfinv` is infinite, about once in 2^24 draws.
     """

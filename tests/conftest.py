@@ -10,7 +10,12 @@ import pytest
 import tensorflow as tf
 
 from stochlwta_tf import random
+from stochlwta_tf.config import configuration
+from stochlwta_tf.tasks import TASKS
 from stochlwta_tf.training import build
+from stochlwta_tf.training import train as training
+from stochlwta_tf.training.run_folder import RunFolder
+from tests.helpers.bars import CONFIG, Bars
 
 # XLA reads its flags once in a process: a run inside a test then has the bits of one in a process of its own.
 os.environ.setdefault("XLA_FLAGS", build.XLA_FLAGS)
@@ -61,3 +66,20 @@ def inject_noise(monkeypatch):
     monkeypatch.setattr(random, "normal", draw)
     monkeypatch.setattr(random, "uniform", draw)
     return inject
+
+
+@pytest.fixture
+def bars(monkeypatch):
+    """`Bars` as a task that a configuration may name."""
+    monkeypatch.setitem(TASKS, "bars", Bars)
+
+
+@pytest.fixture(scope="session")
+def bars_run(tmp_path_factory):
+    """A run under `original_code` whose outer step is too small to change its weights: all its evaluations are of one network."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setitem(TASKS, "bars", Bars)
+        values = {**CONFIG, "task": {**CONFIG["task"], "protocol": "original_code"}, "optimizer": {"name": "sgd", "learning_rate": 1e-30}}
+        config, folder = configuration.from_dict(values), RunFolder(tmp_path_factory.mktemp("runs") / "bars")
+        training.train(config, folder)
+    return folder

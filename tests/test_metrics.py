@@ -93,3 +93,14 @@ def test_a_task_diverges_that_is_not_finite_or_absurd():
     assert metrics.diverged(draws).tolist() == [False, True, True, False]
     targets = np.array([-1.0, 1.0])  # of variance 1
     assert metrics.diverged(draws, np.array([99.0, np.nan, np.inf, 101.0]), targets).tolist() == [False, True, True, True]
+
+
+def test_scoring_across_queries_is_what_numpy_says():
+    rng = np.random.default_rng(0)
+    p = rng.random((50, 4, 4))
+    expected = [np.mean([np.argmax([p[t, i, c] for i in range(4)]) == c for c in range(4)]) for t in range(50)]
+    np.testing.assert_allclose(metrics.accuracy_across_queries(p), expected)
+    # Each query's most probable class is 0, yet each class has its own query as its best.
+    p = np.array([[[0.9, 0.05, 0.05], [0.5, 0.4, 0.1], [0.5, 0.1, 0.4]]])
+    assert metrics.accuracy(p, np.arange(3)[None]) == pytest.approx(1 / 3)
+    assert metrics.accuracy_across_queries(p) == pytest.approx(1.0)

@@ -6,6 +6,7 @@ import tensorflow as tf
 import tensorflow_probability as tfp
 from scipy import special, stats
 
+from stochlwta_tf import objectives
 from stochlwta_tf.objectives import Categorical, Gaussian, LearnedGaussian
 
 RANDOM = np.random.default_rng(0)
@@ -69,3 +70,11 @@ def test_an_impossible_argument_is_named():
         Categorical("votes")
     with pytest.raises(ValueError, match="Received: noise_std=0$"):
         Gaussian(0)
+
+
+def test_the_likelihood_is_the_fixed_one_at_the_same_std():
+    rng = np.random.default_rng(0)
+    y, f = rng.normal(size=(2, 5, 2)).astype("float32")
+    outputs = tf.constant(np.stack([f, np.full((5, 2), 0.3, "float32")], -1).reshape(5, 4))
+    np.testing.assert_allclose(objectives.LearnedGaussian(2).nll(y, outputs), objectives.Gaussian(0.3).nll(y, tf.constant(f)), rtol=1e-5)
+    np.testing.assert_array_equal(objectives.LearnedGaussian(2).predictive(outputs[None]), f)

@@ -6,8 +6,6 @@ With the recorded noise, the package's own layers, networks and learner give the
 - Its KL terms (`layer_loss`) are computed by faulty formulas and never used; they are not reproduced.
 """
 
-from pathlib import Path
-
 import keras
 import numpy as np
 import pytest
@@ -17,8 +15,9 @@ from stochlwta_tf import networks, objectives
 from stochlwta_tf.layers import DeterministicLWTA, GaussianConv2D, GaussianDense, StochasticLWTA
 from stochlwta_tf.learners import StochLWTA
 from stochlwta_tf.tasks.task import Task
+from tests.helpers import REPOSITORY
 
-VECTORS = dict(np.load(Path(__file__).parent / "data" / "original_code_vectors.npz"))
+VECTORS = dict(np.load(REPOSITORY / "tests" / "data" / "original_code_vectors.npz"))
 TOLERANCE = {"rtol": 1e-5, "atol": 1e-5}
 OMNIGLOT, IMAGENET = ((49,), {}), ((10, 10, 3), {"max_pool": True})
 NAMES = {"kernel_mean": "mean", "kernel_rho": "rho", "moving_mean": "mean", "moving_variance": "variance"}

@@ -1,4 +1,4 @@
-"""Budgets of a suite's runs: so many minutes, or so many meta-iterations, for each."""
+"""Budgets of a suite's runs: minutes or meta-iterations for each run."""
 
 import re
 from typing import NamedTuple
@@ -13,7 +13,8 @@ class Budget(NamedTuple):
 
     Example:
 
-        Budget.parse("10m").iterations_at(0.02)  # 30000
+    >>> Budget.parse("10m").iterations_at(0.02)
+    30000
     """
 
     minutes: float | None
@@ -24,7 +25,7 @@ class Budget(NamedTuple):
         """From `10m`, `0.5h` or `500it`.
 
         Raises:
-            ConfigurationError: It is something else.
+            ConfigurationError: The text has another form.
         """
         found = re.fullmatch(r"(\d+(?:\.\d+)?)(m|h|it)", text)
         number = float(found[1]) if found else 0
@@ -33,19 +34,19 @@ class Budget(NamedTuple):
         return cls(None, int(number)) if found[2] == "it" else cls(number * {"m": 1, "h": 60}[found[2]], None)
 
     def iterations_at(self, seconds_per_iteration):
-        """The iterations that fit."""
+        """The number of iterations that fit into the budget."""
         return self.iterations or max(1, int(60 * self.minutes / seconds_per_iteration))
 
 
 def assignments(config, iterations):
-    """The `key=value` settings that make a training about so many iterations long.
+    """The `key=value` settings that give a training about this many iterations.
 
-    Linear schedules then still end at their final value, because they go by `training.iterations`.  It is rounded down to a multiple of
+    Linear schedules then still end at their final value, because they follow `training.iterations`.  It is rounded down to a multiple of
     `training.log_every` or, where it is less than that, `log_every` is lowered to it.  A run that validates does so ten times or more.
 
     Args:
         config: The run's `Configuration`.
-        iterations: At most, but for a single execution of `training.steps_per_execution`.
+        iterations: Upper limit, except that one execution of `training.steps_per_execution` always runs.
     """
     training = config.training
     steps, log_every = training.steps_per_execution, training.log_every

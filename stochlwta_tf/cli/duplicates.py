@@ -1,4 +1,4 @@
-"""Lists the images that a configuration's data holds twice.
+"""Lists the duplicate images in a configuration's data.
 
 python -m stochlwta_tf.cli.duplicates --config configs/omniglot_5w1s.yaml
 """
@@ -19,7 +19,7 @@ from stochlwta_tf.training import build
 def main(argv=None):
     """Prints the duplicates in the data of a configuration; returns the exit status."""
     parser = argparse.ArgumentParser(prog="python -m stochlwta_tf.cli.duplicates", description="Finds images that occur twice.")
-    parser.add_argument("--config", metavar="FILE", required=True, help="a configuration, whose task section says which data")
+    parser.add_argument("--config", metavar="FILE", required=True, help="configuration whose task section names the data")
     parser.add_argument("--set", metavar="KEY=VALUE", nargs="+", action="extend", default=[], help="override keys")
     arguments = parser.parse_args(argv)
 
@@ -30,8 +30,8 @@ def main(argv=None):
 
         loaded = config.load(arguments.config, arguments.set)
         splits = {split: build.tasks(loaded, split) for split in ("train", "validation", "test")}
-        if splits["train"].kind != "classification":
-            raise ConfigurationError(f"duplicates are looked for among images. Received: task.name={loaded.task.name}.")
+        if not splits["train"].bank:
+            raise ConfigurationError(f"only image tasks can be checked for duplicates. Received: task.name={loaded.task.name}.")
         found = duplicates({split: tasks.bank for split, tasks in splits.items()})
         table = Table("split", "class", "image", "split", "class", "image")
         for pair in found:

@@ -15,7 +15,7 @@ from stochlwta_tf.training.run_folder import RunFolder
 def main(argv=None):
     """Evaluates the model of a run folder; returns the exit status."""
     parser = argparse.ArgumentParser(
-        prog=start.program("evaluate.py"), description="Tests the trained model of a run on new tasks, or reports many."
+        prog=start.program("evaluate.py"), description="Tests a run's trained model on new tasks, or reports on many runs."
     )
     parser.add_argument("--run", metavar="DIR", help="the run's folder")
     parser.add_argument("--tasks", metavar="N", help="number of test tasks; short for --set evaluation.tasks=N")
@@ -26,8 +26,8 @@ def main(argv=None):
         "--protocol", metavar="NAMES", help="test under these protocols, such as standard,paper,original_code (default: the run's own)"
     )
     parser.add_argument("--out", metavar="FILE", help="the result's file (default: evaluation.json in the run's folder)")
-    parser.add_argument("--audit", action="store_true", help="show what each part of the original code's scoring adds to the accuracy")
-    parser.add_argument("--active", action="store_true", help="test active learning, as the section active_learning says")
+    parser.add_argument("--audit", action="store_true", help="show how much each part of the published code's scoring adds to the accuracy")
+    parser.add_argument("--active", action="store_true", help="test active learning as configured in the section active_learning")
     report.add_arguments(parser)
     arguments = parser.parse_args(argv)
     if report.asked(arguments):
@@ -35,13 +35,13 @@ def main(argv=None):
     if arguments.run is None:
         parser.error("--run is needed, or --table, --figure or --page with --runs")
     if arguments.active and (arguments.audit or arguments.protocol):
-        parser.error("--active goes with neither --audit nor --protocol")
+        parser.error("--active cannot be combined with --audit or --protocol")
     return exit_status(lambda: _main(arguments))
 
 
 def _main(arguments):
     if arguments.out and Path(arguments.out).suffix != ".json":
-        raise ConfigurationError(f"a test's --out must end in .json; a picture comes to lie beside it. Received: --out {arguments.out}.")
+        raise ConfigurationError(f"a test's --out must end in .json; the figure is written next to it. Received: --out {arguments.out}.")
     folder = RunFolder(arguments.run)
     folder.check_trained()
     configuration.read(folder.config, arguments.set)

@@ -1,4 +1,4 @@
-"""How a command ends: a user's mistake and a signal are one line and a status, not a traceback."""
+"""How a command ends: user errors and signals give one line and an exit status, not a traceback."""
 
 import contextlib
 import signal
@@ -8,7 +8,7 @@ from stochlwta_tf.errors import NonFiniteError, UserError
 
 
 def exit_status(command):
-    """Runs a command, prints what went wrong as one line, and returns the exit status."""
+    """Runs a command, prints an error as one line and returns the exit status."""
     try:
         command()
     except UserError as error:
@@ -30,7 +30,7 @@ class Stopped(BaseException):
 
 @contextlib.contextmanager
 def stoppable(advice):
-    """Lets SIGINT and SIGTERM raise `Stopped`: what is on disk at any moment is a run that can be resumed."""
+    """Makes SIGINT and SIGTERM raise `Stopped`; the files on disk can be resumed from at any moment."""
 
     def stop(number, _):
         raise Stopped(number, advice)

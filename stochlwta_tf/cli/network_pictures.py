@@ -11,21 +11,20 @@ from stochlwta_tf.training import build
 from stochlwta_tf.training.run_folder import RunFolder, command, replacing, write_json
 
 _WINNERS_TASKS = 50
-_INTERVALS = 10  # of the input, in a regression
 
 
 def report(what, arguments):
-    """Makes the picture and the JSON file beside it.
+    """Draws the picture and writes its numbers to a JSON file next to it.
 
     Args:
         what: `"reliability"` or `"winners"`.
         arguments: `run`, `set`, `tasks`, `out` of `evaluate.py`.
 
     Raises:
-        UserError: There is no trained run, or it has no such picture.
+        UserError: There is no trained run, or this picture does not apply to it.
     """
     if arguments.run is None:
-        raise ConfigurationError(f"--{what} needs --run DIR, the run whose network is to be looked at.")
+        raise ConfigurationError(f"--{what} needs --run DIR, the run whose network to look at.")
     folder = RunFolder(arguments.run)
     run, config = configured(folder, arguments.set, arguments.tasks)
     out = Path(arguments.out or folder.path / f"{what}.png")
@@ -63,8 +62,8 @@ def _reliability(learner, distribution, config, _):
     from stochlwta_tf.evaluation import reliability
     from stochlwta_tf.evaluation.predictions import predict
 
-    if distribution.kind != "classification":
-        raise UserError(f"--reliability is of class probabilities; {config.name} predicts real numbers (see coverage90 in its evaluation).")
+    if distribution.rules is None:
+        raise UserError(f"--reliability needs class probabilities; {config.name} predicts real numbers (see coverage90 in its evaluation).")
     predictions = predict(learner, distribution, config.evaluation.tasks).whole()
     return {"tasks": len(predictions.query_y), **reliability.bins(predictions.mean, predictions.query_y)}
 
@@ -79,26 +78,14 @@ def _winners(learner, distribution, config, default):
         batch = distribution.sample(index)
         for name, won in winners.wins(learner, batch).items():
             found[name].append(won)
-        labels.append(_classes(distribution, batch))
+        groups, number_of_groups, rows = distribution.query_groups(batch)
+        labels.append(groups)
     labels = np.concatenate(labels)[:number]
-    classes = distribution.outputs if distribution.kind == "classification" else int(labels.max()) + 1
     summaries = []
     for layer in layers:
         won = np.concatenate(found[layer.name])[:number]
-        summaries.append({"name": layer.name, **winners.summary(won, labels, classes, layer.competitors)})
-    rows = "class" if distribution.kind == "classification" else "part of the input's range" if classes > 1 else "all queries"
+        summaries.append({"name": layer.name, **winners.summary(won, labels, number_of_groups, layer.competitors)})
     return {"tasks": number, "draws": learner.draws, "rows": rows, "layers": summaries}
-
-
-def _classes(distribution, batch):
-    """Labels of the queries; in a regression with one input the part of its range, of ten, else one for all."""
-    if distribution.kind == "classification":
-        return batch.query_y.numpy()
-    x = batch.query_x.numpy()
-    if distribution.input_shape != (1,):
-        return np.zeros(x.shape[:2], int)
-    low, high = x.min(), x.max()
-    return np.clip(((x[..., 0] - low) / (high - low) * _INTERVALS).astype(int), 0, _INTERVALS - 1)
 
 
 def _print(what, result):

@@ -1,4 +1,4 @@
-"""The part of `evaluate.py` that reports: tables, figures and the page of results from many runs, and pictures of one run's network."""
+"""The reports of `evaluate.py`: tables, figures and the page of results from many runs, and pictures of one run's network."""
 
 import sys
 from pathlib import Path
@@ -14,12 +14,12 @@ def add_arguments(parser):
     """Adds the report's options to the parser of `evaluate.py`."""
     group = parser.add_argument_group("reports from the runs in a folder")
     group.add_argument("--table", metavar="NAME", help=f"the paper's table {', '.join(_TABLES)}, or the name or file of a suite")
-    group.add_argument("--figure", metavar="NAME", help="the paper's figure 2, 3a, 3b, 3c, …, into --out FILE.png or .svg")
-    group.add_argument("--page", action="store_true", help="the page of all results, into RUNS/README.md unless --out says otherwise")
-    group.add_argument("--runs", metavar="DIR", default="results", help="where to look for runs, however deep (default: results)")
-    group.add_argument("--format", default="markdown", metavar="F", help="of a table: markdown, csv or latex (default: markdown)")
+    group.add_argument("--figure", metavar="NAME", help="the paper's figure 2, 3a, 3b, 3c, …, written to --out FILE.png or .svg")
+    group.add_argument("--page", action="store_true", help="the page of all results, written to RUNS/README.md unless --out is given")
+    group.add_argument("--runs", metavar="DIR", default="results", help="folder searched for runs, at any depth (default: results)")
+    group.add_argument("--format", default="markdown", metavar="F", help="format of a table: markdown, csv or latex (default: markdown)")
     group = parser.add_argument_group("pictures of the network of --run")
-    group.add_argument("--reliability", action="store_true", help="how often the network is right by how sure it is")
+    group.add_argument("--reliability", action="store_true", help="reliability diagram: accuracy by confidence")
     group.add_argument("--winners", action="store_true", help="how often each competing unit wins, by class and layer")
 
 
@@ -32,7 +32,7 @@ def run(arguments):
     """Makes the report.
 
     Raises:
-        UserError: Something is wrong with what was given.
+        UserError: The arguments or the runs are invalid.
     """
     wanted = [name for name in ("table", "figure", "page", "reliability", "winners") if getattr(arguments, name)]
     if len(wanted) > 1:
@@ -71,6 +71,7 @@ def _table(arguments):
 
 def _figure(arguments):
     start.tensorflow()
+    start.tensorflow()
     from stochlwta_tf.report import collect
     from stochlwta_tf.report.paper_figures import FIGURES
 
@@ -87,6 +88,7 @@ def _figure(arguments):
 
 
 def _page(arguments):
+    start.tensorflow()
     start.tensorflow()
     from stochlwta_tf.report import collect, page
 
@@ -105,10 +107,10 @@ def _picture(out):
 
 
 def _into(out):
-    """The path, its folder made."""
+    """The path, whose folder is created if missing."""
     out = Path(out)
     try:
         out.parent.mkdir(parents=True, exist_ok=True)
     except OSError as error:
-        raise UserError(f"{out.parent}: cannot be made: {error.strerror}.") from error
+        raise UserError(f"{out.parent}: cannot be created: {error.strerror}.") from error
     return out

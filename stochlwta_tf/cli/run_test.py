@@ -29,7 +29,7 @@ def run_test(config, folder, distribution, trained):
         What `evaluation.json` holds, a dictionary.
 
     Raises:
-        UserError: The model cannot be loaded, does not fit the tasks, or the result not be written.
+        UserError: The model cannot be loaded, does not fit the tasks, or the result cannot be written.
     """
     learner = build.for_test(build.saved_learner(folder.model, distribution), config)
     predictions = predict(learner, distribution, config.evaluation.tasks)
@@ -47,7 +47,7 @@ def run_test(config, folder, distribution, trained):
 
 
 def draw(path, tasks, predictions, shown, learner):
-    """Draws the tasks of those numbers, which have not diverged."""
+    """Draws the tasks with these numbers, none of which has diverged."""
     if not len(shown):
         return
     order = np.argsort(tasks.query_x.numpy()[shown, :, 0], axis=1)

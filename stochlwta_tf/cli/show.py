@@ -19,11 +19,11 @@ def text(path, assignments=()):
         assignments: `key.sub=value` strings that override the file.
 
     Raises:
-        ConfigurationError: The configuration is wrong, or its network or learner impossible.
+        ConfigurationError: The configuration is wrong, or its network or learner cannot be built.
 
     Example:
 
-        print(text("configs/sinusoid_default.yaml", ["training.iterations=1000"]))
+    >>> print(text("configs/sinusoid_default.yaml", ["training.iterations=1000"]))
     """
     config = configuration.load(path, assignments)
     origins = configuration.origins(path, assignments)
@@ -47,9 +47,9 @@ def sizes(config):
     tasks = TASKS[config.task.name]
     input_shape, outputs = tasks.shapes(config.task.options())
     if input_shape is None or outputs is None:
-        yield f"shapes and parameters: unknown, {config.task.name} says them only with its data"
+        yield f"shapes and parameters: unknown without the data of {config.task.name}"
     else:
-        learner = build.learner(config, SimpleNamespace(kind=tasks.kind, input_shape=input_shape, outputs=outputs))
+        learner = build.learner(config, SimpleNamespace(likelihood=tasks.likelihood, input_shape=input_shape, outputs=outputs))
         yield f"input: {list(input_shape)}, outputs: {outputs}"
         yield f"trainable parameters: {parameters_of(learner)['trainable']:,}"
     yield f"tasks in an iteration: {config.training.batch}"

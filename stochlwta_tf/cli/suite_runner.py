@@ -1,4 +1,4 @@
-"""Makes the runs of a suite: `train.py --suite table5 --budget 10m`."""
+"""Trains the runs of a suite: `train.py --suite table5 --budget 10m`."""
 
 import json
 import os
@@ -22,7 +22,7 @@ class Run(NamedTuple):
 
     Attributes:
         cell: One of the cells that it fills.
-        tests: Those of its cells that test the trained model otherwise.
+        tests: Those of its cells that test the trained model with other options.
     """
 
     cell: suites.Cell
@@ -30,7 +30,7 @@ class Run(NamedTuple):
 
 
 def runs_of(suite):
-    """The `Run`s that fill a suite's cells, each once, and the configurations that are not in this version."""
+    """The `Run`s that fill a suite's cells, each once, and the configurations that this version lacks."""
     cells, unknown = {}, {}
     for cell in suite.cells():
         if cell.column.run and cell.exists:
@@ -41,27 +41,27 @@ def runs_of(suite):
 
 
 def main(arguments):
-    """Makes a suite's runs from the command line.
+    """Trains a suite's runs from the command line.
 
     Args:
         arguments: `suite`, `budget`, `columns`, `seeds` and `out` of `train.py`.
 
     Raises:
-        UserError: Runs failed; the others were made.
+        UserError: Some runs failed; the others are complete.
     """
     suite = suites.load(arguments.suite).part(arguments.columns, arguments.seeds)
     budget = budgets.Budget.parse(arguments.budget) if arguments.budget else None
-    with stoppable("stopped; the same command goes on."):
+    with stoppable("stopped; the same command resumes."):
         failures = Runner(Path(arguments.out or commands.RUNS), budget).run(suite)
     if failures:
-        raise UserError(f"{len(failures)} failed, the other runs are in place: {'; '.join(failures)}.")
+        raise UserError(f"{len(failures)} failed, the other runs are complete: {'; '.join(failures)}.")
 
 
 def start_python(arguments):
-    """Runs Python in a process of its own, so that a run has its own threads and devices, and a crash is its own.
+    """Runs Python in a separate process, so that each run has its own threads and devices, and a crash ends only that run.
 
     Args:
-        arguments: `train.py …` or `evaluate.py …` for this version's, or Python's own.
+        arguments: `train.py …` or `evaluate.py …` of this version, or arguments of Python itself.
 
     Returns:
         Exit status, standard output, standard error.
@@ -75,17 +75,17 @@ def start_python(arguments):
 
 
 class Runner:
-    """Makes what is missing of a suite, goes on with what was stopped, passes by what is finished; a failure does not stop the rest.
+    """Runs what is missing from a suite, resumes what was stopped and skips what is complete; a failure does not stop the rest.
 
     Args:
         out: Folder of the runs; each is in `<name>-seed<seed>` there.
-        budget: The `Budget` of each new run; by default a run is as long as its configuration says.
+        budget: The `Budget` of each new run; by default its configuration sets the length.
         start: As `start_python`.
-        log: Takes the lines of progress.
+        log: Function that receives each line of progress.
 
     Example:
 
-        Runner(Path("results/runs"), Budget.parse("10m")).run(suites.load("table5"))
+    >>> Runner(Path("results/runs"), Budget.parse("10m")).run(suites.load("table5"))
     """
 
     def __init__(self, out, budget=None, start=start_python, log=None):
@@ -93,11 +93,11 @@ class Runner:
         self._prefix = ""
 
     def run(self, suite):
-        """Returns a line for each thing that failed."""
+        """Runs the suite; returns a line for each failure."""
         failures = []
         runs, unknown = runs_of(suite)
         for path in unknown:
-            self._log(f"{path}: passed by, not in this version")
+            self._log(f"{path}: skipped (no configuration)")
         for number, (seed, run) in enumerate([(seed, run) for run in runs for seed in suite.seeds], 1):
             self._prefix = f"[{number}/{len(runs) * len(suite.seeds)}] "
             try:
@@ -113,7 +113,7 @@ class Runner:
     def _make(self, run, seed):
         config = run.cell.load([f"seed={seed}"])
         for cell in run.tests:
-            cell.load(cell.test_assignments)  # what is wrong with a further test is said before hours of training
+            cell.load(cell.test_assignments)  # an invalid further test is reported before hours of training
         folder = self._folder(config, seed)
         has = self._config_in(folder, config)
         if has is None:
@@ -122,9 +122,9 @@ class Runner:
             own = [f"seed={seed}"] if seed != run.cell.load().seed else []
             self._call(["train.py", "--config", run.cell.config, *_set(*run.cell.assignments, *own, *length), "--out", str(folder)], folder)
         elif self._whole(folder / "evaluation.json", config):
-            self._say(folder, f"finished before, training.iterations={has.training.iterations}")
+            self._say(folder, f"already complete, training.iterations={has.training.iterations}")
         else:
-            self._say(folder, f"going on, training.iterations={has.training.iterations}")
+            self._say(folder, f"resuming, training.iterations={has.training.iterations}")
             self._call(["train.py", "--resume", "--out", str(folder)], folder)
         for cell in run.tests:
             self._test(cell, folder)
@@ -133,7 +133,7 @@ class Runner:
         """The configuration of a run in a folder, or None.
 
         Raises:
-            ConfigurationError: It is another one than the suite's, in more than its length.
+            ConfigurationError: It differs from the suite's in more than its length.
         """
         if not (folder / "config.yaml").exists():
             return None
@@ -142,10 +142,10 @@ class Runner:
         return has
 
     def _whole(self, path, config):
-        """Whether a test of a run's model is there and whole.
+        """Whether a complete test of a run's model exists.
 
         Raises:
-            ConfigurationError: It is another one than the suite's.
+            ConfigurationError: It differs from the suite's.
         """
         tests = [result.tested for result in collect.collect(path.parent).results if result.file == path.name]
         for tested in tests:
@@ -158,12 +158,12 @@ class Runner:
         if collect.active(path, config) if cell.suite.active else self._whole(path, config):
             return
         if not (folder / "model.keras").exists():
-            raise UserError(f"{path}: needs the trained model, which is not there any more")
+            raise UserError(f"{path}: needs the trained model, which is missing")
         self._say(folder, f"testing with {' '.join(cell.test_assignments)}")
         self._call(commands.test_command(cell, folder), path)
 
     def _length(self, run, config):
-        """The settings for the budget; the seeds of a run are of one length."""
+        """The settings for the budget; all seeds of a run have the same length."""
         if self._budget is None:
             return []
         for folder in sorted(self._out.glob(f"{config.name}-seed*")):
@@ -194,4 +194,4 @@ def _set(*assignments):
 
 def _same(path, wanted, has):
     if changed := configuration.difference(wanted, has):
-        raise ConfigurationError(f"{path} is not the suite's, which has {changed[0]}={changed[1]}. Received: {changed[2]}")
+        raise ConfigurationError(f"{path} differs from the suite, which has {changed[0]}={changed[1]}. Received: {changed[2]}")

@@ -66,7 +66,7 @@ def _main(arguments):
 
 
 def _of_suite(name, source, assignments):
-    """The configurations of a suite's cells whose measure is of a source, by what tells them apart."""
+    """The configurations of a suite's cells whose measure has a given source, by their identity."""
     configs = [cell.load(assignments) for cell in suites.load(name).cells() if measure_of(cell.measure).source == source and cell.exists]
     return {json.dumps(identity.timed(config), sort_keys=True): config for config in configs}
 

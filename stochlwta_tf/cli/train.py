@@ -8,25 +8,25 @@ from stochlwta_tf.cli.exit_status import exit_status, stoppable
 from stochlwta_tf.config import configuration, suites
 from stochlwta_tf.training.run_folder import RunFolder
 
-_EPILOG = "Exit status: 0 done, 2 something is wrong with what was given, 3 a loss was not finite, 130 or 143 stopped by a signal."
+_EPILOG = "Exit status: 0 done, 2 invalid input, 3 a loss was not finite, 130 or 143 stopped by a signal."
 
 
 def main(argv=None):
     """Trains what a configuration describes, saves it and evaluates it; returns the exit status."""
     parser = argparse.ArgumentParser(prog=start.program("train.py"), description="Meta-trains a learner and evaluates it.", epilog=_EPILOG)
-    parser.add_argument("--config", metavar="FILE", help="the configuration; with --resume by default the run's own")
+    parser.add_argument("--config", metavar="FILE", help="configuration file; with --resume the run's own by default")
     parser.add_argument("--set", metavar="KEY=VALUE", nargs="+", action="extend", default=[], help="override keys, such as task.way=20")
     parser.add_argument("--out", metavar="DIR", help="the run's folder (default: runs/<name>-seed<seed>)")
-    parser.add_argument("--resume", action="store_true", help="go on with the run in the folder from its last checkpoint, if there is one")
+    parser.add_argument("--resume", action="store_true", help="resume the run in --out from its last checkpoint, if there is one")
     parser.add_argument("--show", action="store_true", help="print every value with the file it comes from, and sizes; train nothing")
-    parser.add_argument("--suite", metavar="NAME", help="make the runs of configs/suites/NAME.yaml; --out is then the folder of them all")
-    parser.add_argument("--budget", metavar="B", help="of each new run of a suite: minutes, hours or iterations, such as 10m, 0.5h, 500it")
-    parser.add_argument("--columns", metavar="NAME", nargs="+", help="of a suite: only the runs of these columns")
-    parser.add_argument("--seeds", metavar="N", nargs="+", type=int, help="of a suite: these instead of its own")
+    parser.add_argument("--suite", metavar="NAME", help="train the runs of configs/suites/NAME.yaml, into folders under --out")
+    parser.add_argument("--budget", metavar="B", help="with --suite: length of each new run, such as 10m, 0.5h or 500it (iterations)")
+    parser.add_argument("--columns", metavar="NAME", nargs="+", help="with --suite: only the runs of these columns")
+    parser.add_argument("--seeds", metavar="N", nargs="+", type=int, help="with --suite: run these seeds instead of the suite's")
     arguments = parser.parse_args(argv)
     if arguments.suite:
         if arguments.config or arguments.set or arguments.resume or arguments.show:
-            parser.error("--suite goes with --budget, --columns, --seeds and --out alone")
+            parser.error("--suite can only be combined with --budget, --columns, --seeds and --out")
         return exit_status(lambda: _suite(arguments))
     if arguments.budget or arguments.columns or arguments.seeds:
         parser.error("--budget, --columns and --seeds need --suite")
@@ -59,7 +59,7 @@ def _main(arguments):
     from stochlwta_tf.training import build
     from stochlwta_tf.training.train import train
 
-    with stoppable(f"stopped; go on with: train.py --resume --out {folder.path}"):
+    with stoppable(f"stopped; resume with: train.py --resume --out {folder.path}"):
         splits = train(config, folder)
         if config.evaluation.after_training:
             run_test(config, folder, splits["test"], build.class_names(splits["train"]))

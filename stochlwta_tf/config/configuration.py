@@ -1,4 +1,4 @@
-"""A run's configuration: which sections and keys there are, and what is allowed in them."""
+"""A run's configuration: its sections and keys, and their allowed values."""
 
 import functools
 import sys
@@ -13,7 +13,7 @@ from stochlwta_tf.config import lookup, yaml_file
 from stochlwta_tf.config.schema import Section, options_of, section, unknown, validate
 from stochlwta_tf.errors import ConfigurationError
 
-# The parameters of what a section names that are the program's to fill in.
+# Parameters of the named callables that the program fills in.
 _GIVEN = {
     "task": ("split", "batch", "seed", "banks", "classes"),
     "network": ("input_shape", "outputs"),
@@ -45,7 +45,7 @@ class Optimizer(Section):
 
 
 class Training(Section):
-    """How long, and how often something is recorded.
+    """Length of the training, and how often it is recorded.
 
     Attributes:
         iterations: Meta-iterations (outer steps); a multiple of `log_every`.
@@ -69,14 +69,14 @@ class Training(Section):
 
 
 class Evaluation(Section):
-    """The test after training.  Options of the learner may stand here too, such as `inner_steps` or `draws`, and then hold for the test.
+    """The test.  Learner options such as `inner_steps` or `draws` may be given here too, and override the learner's in the test.
 
     Attributes:
         tasks: Test tasks.
         batch: Tasks adapted at once, in validation too.
         seed: Of the test and validation tasks: the same seed is the same tasks, whatever is trained.
-        after_training: Whether `train.py` goes on to evaluate.
-        steps: Numbers of inner steps after which to test too, beside the learner's own.
+        after_training: Whether `train.py` tests the model after training.
+        steps: Numbers of inner steps after which to test, in addition to the learner's own.
     """
 
     tasks: Annotated[int, Field(ge=2)] = 600
@@ -94,11 +94,11 @@ class ActiveLearning(Section):
     """What `evaluate.py --active` does.
 
     Attributes:
-        strategy: `variance` (regression) or `entropy` (classification) of the draws, beside `random`, which is always run; `random`
+        strategy: `variance` (regression) or `entropy` (classification) of the draws, compared with `random`, which always runs; `random`
             alone; or `auto`: the first where the learner's draws differ.
-        start: Examples that are labelled at first, of each class in classification; null for 5 points, or the task's shot.
-        queries: How many examples are asked about, one at a time.
-        pool: Examples that may be asked about; in classification a multiple of the classes.
+        start: Initially labelled examples, per class in classification; null for 5 points, or the task's shot.
+        queries: How many labels are queried, one at a time.
+        pool: Examples whose labels may be queried; in classification a multiple of the classes.
     """
 
     strategy: Literal["auto", "variance", "entropy", "random"] = "auto"
@@ -166,10 +166,10 @@ class Configuration(Section):
             multiple("training.validation_tasks", training.validation_tasks, "evaluation.batch", self.evaluation.batch)
         for learned, key in (("learn_inner_rates", "inner_lr"), ("learn_noise_std", "noise_std")):
             if getattr(self.learner, learned, False) and key in self.evaluation.overrides():
-                raise ValueError(f"evaluation.{key} must not be given beside learner.{learned}=true: the learned one is tested.")
+                raise ValueError(f"evaluation.{key} cannot be combined with learner.{learned}=true: the learned value is tested.")
         if self.optimizer.clip_norm is not None and self.optimizer.clip_value is not None:
             raise ValueError(
-                f"optimizer.clip_norm must be null beside clip_value. Received: optimizer.clip_norm={self.optimizer.clip_norm}."
+                f"optimizer.clip_norm must be null if clip_value is set. Received: optimizer.clip_norm={self.optimizer.clip_norm}."
             )
         return self
 
@@ -195,12 +195,13 @@ def load(path, assignments=()):
         A `Configuration`, immutable.
 
     Raises:
-        ConfigurationError: The first thing that is wrong, in one line that names the file and the key.
+        ConfigurationError: The first error, as one line that names the file and the key.
 
     Example:
 
-        config = load("configs/sinusoid_default.yaml", ["training.iterations=1000"])
-        config.training.iterations  # 1000
+    >>> config = load("configs/sinusoid_default.yaml", ["training.iterations=1000"])
+    >>> config.training.iterations
+    1000
     """
     path = lookup.find(path)
     return from_dict(read(path, assignments), where=path)
@@ -221,11 +222,12 @@ def origins(path, assignments=()):
     """Where each value of a configuration that `load` accepts comes from.
 
     Returns:
-        A dict from `(key,)` or `(section, option)` to the file's `Path` or `"--set"`; what is not in it has its default.
+        A dict from `(key,)` or `(section, option)` to the file's `Path` or `"--set"`; a key that is absent has its default.
 
     Example:
 
-        origins("configs/omniglot_20w1s.yaml")["task", "way"]  # Path("configs/parts/setting/20w1s.yaml")
+    >>> origins("configs/omniglot_20w1s.yaml")["task", "way"].as_posix()
+    'configs/parts/setting/20w1s.yaml'
     """
     from stochlwta_tf.learners import RENAMED_OPTIONS
 
@@ -247,7 +249,7 @@ def from_dict(values, where="configuration"):
 
 
 def _renamed(values, names):
-    """The values with the learner's options under the names that they have now."""
+    """The values with the learner's options under their current names."""
     if not isinstance(values.get("learner"), dict):
         return values
     for old in values["learner"].keys() & names.keys():
@@ -257,7 +259,7 @@ def _renamed(values, names):
 
 @functools.cache  # once in a process, however many files have it
 def _say_renamed(old, new):
-    print(f"{old} is called {new} now; read as that.", file=sys.stderr)
+    print(f"{old} is now called {new}; the value is used under the new name.", file=sys.stderr)
 
 
 @functools.cache
@@ -297,5 +299,5 @@ def difference(old, new):
 
 
 def default_folder(config):
-    """Where a run goes unless told otherwise: `runs/<name>-seed<seed>`."""
+    """Default folder of a run: `runs/<name>-seed<seed>`."""
     return Path("runs") / f"{config.name}-seed{config.seed}"

@@ -1,13 +1,13 @@
-"""What makes two trainings, runs, tests or timings repetitions of one."""
+"""The identity of an experiment: the settings that two repetitions of one training, run, test or timing share."""
 
-_TASK_PLACE = ("data_dir", "protocol")  # where the data lies; the protocol has a column group of its own
-_LEARNER_PLACE = ("batch_statistics", "runner", "parallel_tasks")  # a column group of its own; how tasks are computed, not what
+_TASK_PLACE = ("data_dir", "protocol")  # where the data is stored; the protocol has its own column group
+_LEARNER_PLACE = ("batch_statistics", "runner", "parallel_tasks")  # its own column group; how tasks are computed, not what
 
 
 def training(config):
-    """What makes two trainings repetitions of one, as plain values.
+    """The settings that repetitions of one training share, as plain values.
 
-    Left out are name, seed, number of iterations, what is recorded and kept, threads and device, protocol and batch statistics.
+    Excluded are name, seed, number of iterations, what is recorded and kept, threads and device, protocol and batch statistics.
     """
     values = config.resolved()
     return {
@@ -20,12 +20,12 @@ def training(config):
 
 
 def run(config):
-    """What makes two runs repetitions of one, as plain values: the training, under one protocol and with one kind of batch statistics."""
+    """The settings that repetitions of one run share, as plain values: the training, the protocol and the kind of batch statistics."""
     return {**training(config), "task.protocol": config.protocol, "learner.batch_statistics": config.learner.batch_statistics}
 
 
 def test(config):
-    """What makes two tests repetitions of one, on the same tasks, as plain values.
+    """The settings that repetitions of one test on the same tasks share, as plain values.
 
     Args:
         config: The test's `Configuration`, whose `evaluation` may have options of the learner.
@@ -36,7 +36,7 @@ def test(config):
 
 
 def timed(config):
-    """What makes two timings repetitions of one, as plain values: the training, and how its tasks are computed."""
+    """The settings that repetitions of one timing share, as plain values: the training, and how its tasks are computed."""
     values = config.resolved()
     return {**training(config), "learner": values["learner"], "steps_per_execution": config.training.steps_per_execution}
 

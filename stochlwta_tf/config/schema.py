@@ -1,7 +1,7 @@
-"""Schemas made from signatures, and errors that fit on one line.
+"""Schemas derived from signatures, and one-line errors.
 
-A task class, network function or learner class says which options it has, with their types, bounds and defaults, by its own signature
-(`inner_lr: Annotated[float, Field(gt=0)] = 0.003`).  So a new one is checked without another word about it here.
+The signature of a task class, network function or learner class declares its options with their types, bounds and defaults
+(`inner_lr: Annotated[float, Field(gt=0)] = 0.003`).  A new one is therefore validated without a change here.
 """
 
 import difflib
@@ -30,7 +30,7 @@ class Section(pydantic.BaseModel):
 def options_of(callable_, given):
     """The options of a function or class, as `{name: (annotation, default)}` for `pydantic.create_model`.
 
-    Parameters in `given` are the program's to fill in.  Where a class takes `**options` its base classes are read too; a function names
+    Parameters in `given` are filled in by the program.  Where a class takes `**options` its base classes are read too; a function names
     the class that its `**options` go to in its attribute `options_of`.
 
     Args:
@@ -42,7 +42,8 @@ def options_of(callable_, given):
 
     Example:
 
-        options_of(dense_lwta, given=("input_shape", "outputs"))
+    >>> options_of(dense_lwta, given=("input_shape", "outputs"))["max_pool"]
+    (<class 'bool'>, False)
     """
     found = {}
     for function in _signatures(callable_):
@@ -80,9 +81,9 @@ def validate(model, values, where):
     """An instance of `model` from plain values.
 
     Raises:
-        ConfigurationError: The first thing that is wrong, as one line.
+        ConfigurationError: The first error, as one line.
     """
-    try:  # by way of JSON, where a list is a tuple's strict form
+    try:  # through JSON, where strict mode accepts a list for a tuple
         return model.model_validate_json(json.dumps(values, default=str))
     except pydantic.ValidationError as error:
         raise ConfigurationError(f"{where}: {_one_line(error.errors()[0], model)}") from error
@@ -114,7 +115,7 @@ def _section_in(annotation):
 
 
 def unknown(what, key, name, known):
-    """The line for a name that is not among the known ones, with the nearest of them."""
+    """The error line for an unknown name, with the closest known one."""
     near = difflib.get_close_matches(str(name), known, n=1, cutoff=0.5)
     suggestion = f" Did you mean {near[0]!r}?" if near else ""
     return f"unknown {what} {key}.{suggestion} Allowed: {', '.join(known)}."

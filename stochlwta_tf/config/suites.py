@@ -1,4 +1,4 @@
-"""Suites: YAML files that lay out a table or figure and say which run fills each of its cells."""
+"""Suites: YAML files that lay out a table or figure and name the run that fills each cell."""
 
 import json
 from pathlib import Path
@@ -19,15 +19,14 @@ class Column(Section):
     """A column of a table.
 
     Attributes:
-        label: Its name, in the paper's numbers too.
+        label: Its name, also in the paper's numbers.
         task: Fills `{task}` in a row's `config` and `name`; the label by default.
         measure: What its cells hold, such as `mse`, or `mse@10` for 10 inner steps; the suite's by default.
-        paper: Where its numbers are in `report/paper.yaml`, as keys; a row's own come last. The suite's by default.
+        paper: Keys of its numbers in `paper/numbers.yaml`, followed by the row's own. The suite's by default.
         reported: Its name among the paper's columns; the label by default.
-        reported_rows: Rows, by label with or without variant, whose numbers the paper's of this column are to be compared with; all by
-            default.
-        set: Keys of the configuration that are set otherwise in its cells.
-        run: Whether its cells ask for runs; not those that are filled by a timing.
+        reported_rows: Rows, by label with or without variant, that are compared with the paper's numbers of this column; all by default.
+        set: Overrides of the configuration in its cells.
+        run: Whether runs fill its cells; false if a timing does.
     """
 
     label: str
@@ -45,12 +44,12 @@ class Row(Section):
 
     Attributes:
         label: The method or setting.
-        variant: What tells it from another row of the same label.
+        variant: Distinguishes it from another row with the same label.
         config: Name of a configuration, with `{task}` for the column's task.
         name: Name of the runs; the configuration's own by default.
-        set: Keys of the configuration that are set otherwise.
-        test: Options of the learner that are set otherwise in the test alone, on the model of the same training.
-        x: Place on a figure's horizontal axis.
+        set: Overrides of the configuration.
+        test: Overrides of the learner's options in the test only, on the same trained model.
+        x: Position on a figure's horizontal axis.
         columns: Labels of the columns that the row has a cell in; all by default.
         paper: Keys of its numbers in the paper's section; the label by default, `[]` for none.
     """
@@ -73,16 +72,19 @@ class Row(Section):
 class Suite(Section):
     """A suite file.
 
+    A row with `methods` stands for one of each: a list of labels of `configs/suites/lists/methods.yaml`, or `all` of them; in its texts
+    `{method}` and `{label}` are the method's.
+
     Attributes:
         file: Its file's name, without `.yaml`; not a key of the file.
         title: Of the table or figure.
-        paper: Keys of its numbers in `report/paper.yaml`.
-        measure: What the cells hold, where a column does not say.
+        paper: Keys of its numbers in `paper/numbers.yaml`.
+        measure: What the cells hold, unless a column says otherwise.
         literature: Keys of rows of the paper that were not run by its authors.
         seeds: Of the runs.
-        active: Keys of the configuration that are set otherwise in the test of active learning, which then fills the cells.
+        active: Overrides of the configuration in the test of active learning, which then fills the cells.
         columns, rows: The cells.
-        note: What a reader must know.
+        note: A remark for the reader.
     """
 
     file: str
@@ -140,7 +142,7 @@ class Suite(Section):
 
 
 class Cell(NamedTuple):
-    """Where a row and a column of a suite meet."""
+    """A row and a column of a suite."""
 
     suite: Suite
     row: Row
@@ -167,12 +169,12 @@ class Cell(NamedTuple):
 
     @property
     def test_assignments(self):
-        """The settings of a further test of the trained model that fills the cell; none where the run's own test does."""
+        """The settings of a further test that fills the cell; empty if the run's own test does."""
         return [*self.further_test, *_assignments(self.suite.active)]
 
     @property
     def further_test(self):
-        """Those of a row's `test`."""
+        """The settings of a row's `test`."""
         return _assignments({f"evaluation.{key}": value for key, value in self.row.test.items()})
 
     @property
@@ -183,7 +185,7 @@ class Cell(NamedTuple):
             return False
 
     def load(self, more=()):
-        """The run's `Configuration`, without what its test sets otherwise.
+        """The run's `Configuration`, without the overrides of its test.
 
         Raises:
             ConfigurationError: It is not valid, or the test's options are not the learner's.
@@ -207,11 +209,12 @@ def load(name):
         name: A file, or the name of one in `configs/suites`, of the working directory or the package.
 
     Raises:
-        ConfigurationError: There is no such suite, or the first thing that is wrong with it.
+        ConfigurationError: There is no such suite, or the first error in it.
 
     Example:
 
-        load("table5").cells()
+    >>> load("table5").cells()[0].config
+    'configs/omniglot_20w1s.yaml'
     """
     path = Path(name)
     if path.suffix != ".yaml":
@@ -223,4 +226,27 @@ def load(name):
     values = {**yaml_file.read(path), "file": path.stem}
     if isinstance(values.get("columns"), list):
         values["columns"] = [{"label": column} if isinstance(column, str) else column for column in values["columns"]]
+    if isinstance(values.get("rows"), list):
+        values["rows"] = [expanded for row in values["rows"] for expanded in _expanded(row, path)]
     return validate(Suite, values, path)
+
+
+def _expanded(row, path):
+    """A row as it is, or for a row with `methods` one of each: `{method}` and `{label}` in its texts are the method's."""
+    if not isinstance(row, dict) or "methods" not in row:
+        return [row]
+    methods = {method["label"]: method for method in yaml_file.read(lookup.find("configs/suites/lists/methods.yaml"))["methods"]}
+    wanted, rest = row["methods"], {key: value for key, value in row.items() if key != "methods"}
+    wanted = list(methods) if wanted == "all" else wanted if isinstance(wanted, list) else [wanted]
+    for label in wanted:
+        if label not in methods:
+            raise ConfigurationError(f"{path}: {unknown('value', f'methods={label!r}', label, ['all', *methods])}")
+    return [{"label": label, **_filled(rest, methods[label])} for label in wanted]
+
+
+def _filled(value, method):
+    if isinstance(value, str):
+        return value.replace("{method}", method["method"]).replace("{label}", method["label"])
+    if isinstance(value, list):
+        return [_filled(item, method) for item in value]
+    return {key: _filled(item, method) for key, item in value.items()} if isinstance(value, dict) else value

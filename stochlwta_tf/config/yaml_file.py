@@ -36,10 +36,10 @@ def _parse(text, where):
 
 
 def merge(base, top):
-    """The sections of `base` with the values of `top` over them.
+    """The sections of `base`, overridden by the values of `top`.
 
-    A section whose `name` changes is replaced whole: the options of one learner, network or task mean nothing to another.  Options given
-    before there is a name stay: a part may set what several learners share, and a later one say which learner.
+    A section whose `name` changes is replaced as a whole, because the options of one learner, network or task do not apply to another.
+    Options given before there is a name stay: one part may set what several learners share, and a later part the learner.
     """
     merged = {**base, **top}
     for section in base.keys() & top.keys():
@@ -50,7 +50,7 @@ def merge(base, top):
 
 
 def read(path):
-    """The dictionary of a YAML file, over those of the files that it `extends`: its `layers`, merged in turn.
+    """The values of a YAML file, merged over those of the files that it `extends`: its `layers`, in order.
 
     Args:
         path: The file.
@@ -60,13 +60,14 @@ def read(path):
 
     Example:
 
-        values = read("configs/omniglot_20w1s.yaml")
+    >>> read("configs/omniglot_20w1s.yaml")["task"]["way"]
+    20
     """
     return functools.reduce(merge, (values for _, values in layers(path)))
 
 
 def layers(path, _parents=()):
-    """A YAML file and the files that it extends, as (path, values) pairs in the order in which one is laid over the other.
+    """A YAML file and the files that it extends, as (path, values) pairs; later ones override earlier ones.
 
     `extends` names one file or a list of them, each relative to the folder of the file that names it.  Later ones override earlier ones,
     and the file's own values override them all.
@@ -75,16 +76,17 @@ def layers(path, _parents=()):
         path: The file.
 
     Raises:
-        ConfigurationError: A file is missing, unreadable, not YAML, not a mapping, or extends itself, on its own or by way of others.
+        ConfigurationError: A file is missing, unreadable, not YAML, not a mapping, or extends itself, directly or through others.
 
     Example:
 
-        [file.name for file, _ in layers("configs/omniglot_20w1s_eq10.yaml")][-1]  # "omniglot_20w1s_eq10.yaml"
+    >>> [file.name for file, _ in layers("configs/omniglot_20w1s_eq10.yaml")][-1]
+    'omniglot_20w1s_eq10.yaml'
     """
     path = Path(path)
     if path.resolve() in _parents:
         between = ", ".join(parent.name for parent in _parents[_parents.index(path.resolve()) + 1 :])
-        raise ConfigurationError(f"{path}: extends itself{between and f', by way of {between}'}.")
+        raise ConfigurationError(f"{path}: extends itself{between and f' through {between}'}.")
     try:
         text = path.read_text(encoding="utf-8")
     except UnicodeDecodeError as error:
@@ -106,14 +108,15 @@ def layers(path, _parents=()):
 
 
 def override(values, assignments):
-    """`values` with `key=value` and `section.key=value` assignments over them; each value is read as YAML.
+    """`values` overridden by `key=value` and `section.key=value` assignments; each value is read as YAML.
 
     Raises:
         ConfigurationError: As `assigned`.
 
     Example:
 
-        override({"seed": 0}, ["seed=3", "task.way=20"])  # {"seed": 3, "task": {"way": 20}}
+    >>> override({"seed": 0}, ["seed=3", "task.way=20"])
+    {'seed': 3, 'task': {'way': 20}}
     """
     return merge(values, assigned(assignments))
 
@@ -141,15 +144,15 @@ def assigned(assignments):
 
 
 def origins(layers):
-    """Which of (source, values) pairs, laid one over the other as `layers` has them, each value comes from.
+    """The source of each value, given (source, values) pairs of which later ones override earlier ones, as from `layers`.
 
     Returns:
         A dict from `(key,)`, or `(section, key)` for what is in a section, to the source.
 
     Example:
 
-        origins([("a", {"task": {"way": 5, "shot": 1}}), ("b", {"task": {"way": 20}})])
-        # {("task", "way"): "b", ("task", "shot"): "a"}
+    >>> origins([("a", {"task": {"way": 5, "shot": 1}}), ("b", {"task": {"way": 20}})])
+    {('task', 'way'): 'b', ('task', 'shot'): 'a'}
     """
     merged, found = {}, {}
     for source, values in layers:

@@ -1,10 +1,8 @@
-"""Which unlabelled examples an active learner asks about: scores of a pool, of which the largest is queried."""
+"""Acquisition scores of active learning: the pool example with the largest score is queried."""
 
 import numpy as np
 
 from stochlwta_tf.errors import ConfigurationError
-
-INFORMED = {"regression": "variance", "classification": "entropy"}
 
 
 def variance(draws, mean):
@@ -16,7 +14,8 @@ def variance(draws, mean):
 
     Example:
 
-        variance(np.array([[[[0.0]], [[2.0]]]]), None)  # [[1.0]]
+    >>> variance(np.array([[[[0.0]], [[2.0]]]]), None)
+    array([[1.]])
     """
     with np.errstate(over="ignore", invalid="ignore"):  # a task that diverged has no variance
         return np.var(draws, axis=1).sum(-1)
@@ -31,7 +30,8 @@ def entropy(draws, mean):
 
     Example:
 
-        entropy(None, np.array([[[0.5, 0.5]]]))  # [[log 2]]
+    >>> entropy(None, np.array([[[0.5, 0.5]]])).round(4)  # log 2
+    array([[0.6931]])
     """
     return -np.sum(mean * np.log(np.maximum(mean, np.finfo("float32").tiny)), -1)
 
@@ -40,20 +40,21 @@ SCORES = {"variance": variance, "entropy": entropy}
 
 
 def rank_correlation(scores, errors):
-    """Spearman's rank correlation over the queries of each task: `[tasks]`; 0 where all are alike.
+    """Spearman's rank correlation over the queries of each task: `[tasks]`; 0 where all scores or all errors are equal.
 
     Args:
         scores, errors: `[tasks, n]`.
 
     Example:
 
-        rank_correlation(np.array([[1.0, 3.0, 2.0]]), np.array([[10.0, 30.0, 20.0]]))  # [1.0]
+    >>> rank_correlation(np.array([[1.0, 3.0, 2.0]]), np.array([[10.0, 30.0, 20.0]]))
+    array([1.])
     """
     return np.array([_correlation(_ranks(a), _ranks(b)) for a, b in zip(scores, errors, strict=True)])
 
 
 def _ranks(values):
-    """Ranks of a row; equal values have the mean of theirs."""
+    """Ranks of a row; equal values share their mean rank."""
     _, inverse, counts = np.unique(values, return_inverse=True, return_counts=True)
     return (np.cumsum(counts) - (counts - 1) / 2)[inverse]
 
@@ -64,28 +65,29 @@ def _correlation(a, b):
     return np.sum(a * b) / scale if scale else 0.0
 
 
-def strategies(asked, kind, learner):
-    """The strategies to run: what is asked for, and random choice to compare with.
+def strategies(asked, learner):
+    """The strategies to run: the requested one, and random choice as its baseline.
 
     Args:
         asked: `"auto"`, `"variance"`, `"entropy"` or `"random"`.
-        kind: `"regression"` or `"classification"`.
         learner: A `MetaLearner`.
 
     Raises:
-        ConfigurationError: The tasks are of the other kind, or the learner has no draws that differ.
+        ConfigurationError: The strategy is for the other kind of tasks, or the learner's draws do not differ.
 
     Example:
 
-        strategies("auto", "regression", maml)  # ["random"]
+    >>> strategies("auto", maml)
+    ['random']
     """
-    informed = INFORMED[kind]
+    informed = learner.likelihood.uncertainty
     differ = learner.draws > 1 and learner.draws_differ
     if asked == "random" or asked == "auto" and not differ:
         return ["random"]
     if asked not in ("auto", informed):
         raise ConfigurationError(
-            f"active_learning.strategy must be auto, {informed} or random for {kind}. Received: active_learning.strategy={asked}."
+            f"active_learning.strategy must be auto, {informed} or random for a {learner.likelihood.kind} likelihood. "
+            f"Received: active_learning.strategy={asked}."
         )
     if not differ:
         raise ConfigurationError(

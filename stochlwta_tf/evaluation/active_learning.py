@@ -1,10 +1,9 @@
-"""Active learning: a learner labels a few examples of its own choice, `evaluate.py --run DIR --active`.
+"""Active learning: a learner chooses which examples to label, `evaluate.py --run DIR --active`.
 
-The paper (section 4.3, figure 4c) labels 5 points, then asks for 5 more, those of the largest variance over sampled regressors; that
-they are asked for one at a time, the pool and beginning again each time are our reading.  Of each test task a few examples are labelled
-and a pool is not.  The learner adapts from the meta-learned state to what is labelled, is tested on the task's queries, asks for the label
-of one example of the pool, and begins again from the meta-learned state.  Strategies are compared on the same tasks, first examples and
-pools.
+The paper (section 4.3, figure 4c) labels 5 points and then queries 5 more, those with the largest variance over sampled regressors.  The
+pool, querying one point at a time and re-adapting each time are our reading.  In each test task a few examples are labelled, and a pool is
+unlabelled.  The learner adapts from the meta-learned state to the labelled examples, is tested on the task's queries, queries the label of
+one pool example, and adapts again from the meta-learned state.  Strategies are compared on the same tasks, initial examples and pools.
 """
 
 from pathlib import Path
@@ -22,39 +21,36 @@ from stochlwta_tf.measures import MEASURES
 from stochlwta_tf.training import build
 from stochlwta_tf.training.run_folder import replacing, write_json
 
-_START = 5  # labelled points of a regression task
-
 
 def active(config, folder, learner, path=None, classes=None):
-    """Runs a configuration's active learning with a trained learner; writes, draws, prints and returns the result.
+    """Runs active learning with a trained learner; writes, draws, prints and returns the result.
 
     Args:
-        config: The `Configuration`; its `active_learning` section says how.
+        config: The `Configuration`; its `active_learning` section sets the options.
         folder: The `RunFolder`.
         learner: The trained `MetaLearner`, with the test's options.
-        path: The result's file; `active.json` in the folder by default. The figure stands beside it.
+        path: The result's file; `active.json` in the folder by default. The figure is written next to it.
         classes: The test classes that the run recorded; see `build.tasks`.
 
     Returns:
         A dictionary; see `docs/regression.md`.
 
     Raises:
-        ConfigurationError: The tasks have no pool, or the strategy does not suit them or the learner.
+        ConfigurationError: The tasks cannot have a pool, or the strategy does not fit them or the learner.
         DataError: A class has too few images for the pool.
     """
     from stochlwta_tf.figures import active as active_figure
 
     distribution, labelled, pool = candidates(config, classes)
-    kind = distribution.kind
-    measure = "mse" if kind == "regression" else "accuracy"
-    names = acquisition.strategies(config.active_learning.strategy, kind, learner)
+    measure = learner.likelihood.score_name
+    names = acquisition.strategies(config.active_learning.strategy, learner)
     chosen = {name: run(learner, distribution, labelled, pool, name, config) for name in names}
     result = {
         "name": config.name,
         "measure": measure,
         "unit": MEASURES[measure].unit,
         "labelled": [len(labelled) + i for i in range(config.active_learning.queries + 1)],
-        "strategies": {name: curve(values, np.inf if kind == "regression" else -np.inf) for name, values in chosen.items()},
+        "strategies": {name: curve(values, worst_of(learner)) for name, values in chosen.items()},
         **(informed(learner, distribution, labelled, names[0], chosen, config) if len(names) > 1 else {}),
         "tasks": config.evaluation.tasks,
         "diverged_rule": RULE,
@@ -73,36 +69,22 @@ def active(config, folder, learner, path=None, classes=None):
 def candidates(config, classes=None):
     """Test tasks whose support set holds the first labelled examples and the pool.
 
-    The labels of the pool are so drawn as any support label, with the noise of the setting; the queries are the test's.
+    Pool labels are drawn like support labels, with the noise of the setting; the queries are those of the test.
 
     Returns:
-        The `TaskDistribution`, and the places in its support sets of the labelled examples and of the pool, as arrays.
+        The `TaskDistribution`, and the positions of the labelled examples and of the pool in its support sets, as arrays.
 
     Raises:
         ConfigurationError: The tasks cannot have a pool of that size.
     """
     options, values = config.active_learning, config.resolved()
-    task = values["task"]
-    if task.get("protocol") == "original_code":
-        raise ConfigurationError("active learning needs images without replacement. Received: protocol original_code.")
     if options.queries > options.pool:
         raise ConfigurationError(
             f"active_learning.queries must be at most active_learning.pool={options.pool}. Received: {options.queries}."
         )
-    if "points" in task:
-        start = _START if options.start is None else options.start
-        task["points"] = start + options.pool
-        places = np.arange(task["points"])
-        labelled = places < start
-    elif "shot" in task:
-        way, start = task["way"], task["shot"] if options.start is None else options.start
-        if options.pool % way:
-            raise ConfigurationError(f"active_learning.pool must be a multiple of task.way={way}. Received: {options.pool}.")
-        task["shot"] = start + options.pool // way
-        places = np.arange(way * task["shot"])
-        labelled = places % task["shot"] < start  # images come in the order of their classes
-    else:
-        raise ConfigurationError(f"active learning needs tasks with points or shots. Received: task.name={task['name']}.")
+    changes, labelled = build.tasks(config, "test", classes).pool(options.start, options.pool)
+    values["task"] |= changes
+    places = np.arange(len(labelled))
     return build.tasks(configuration.from_dict(values, where="active_learning"), "test", classes), places[labelled], places[~labelled]
 
 
@@ -117,12 +99,11 @@ def run(learner, distribution, labelled, pool, strategy, config):
         # The same numbers for every learner and strategy that uses them.
         noise = np.random.default_rng([config.evaluation.seed, index]).random((distribution.batch, len(pool)))
         score = noise_score(noise) if strategy == "random" else model_score(learner, acquisition.SCORES[strategy])
-        measure = squared_error if distribution.kind == "regression" else accuracy
         tasks = distribution.sample(index)
-        parts.append(learn(learner, tasks, labelled, pool, config.active_learning.queries, score, measure)[0])
+        parts.append(learn(learner, tasks, labelled, pool, config.active_learning.queries, score, SCORES[learner.likelihood.score_name])[0])
         targets.append(tasks.query_y.numpy())
     values, targets = (np.concatenate(column)[: config.evaluation.tasks] for column in (parts, targets))
-    if distribution.kind == "regression":
+    if learner.likelihood.score_name == "mse":
         values = np.stack([np.where(metrics.diverged(column, column, targets), np.nan, column) for column in values.T], 1)
     for column in np.transpose(values):
         check(np.isnan(column))
@@ -130,18 +111,18 @@ def run(learner, distribution, labelled, pool, strategy, config):
 
 
 def informed(learner, distribution, labelled, name, chosen, config):
-    """What an informed strategy is worth: its paired difference from random choice, and whether its score ranks the errors at all.
+    """How an informed strategy does: its paired difference from random choice, and the rank correlation of its score with the error.
 
     Returns:
-        A dictionary: the `curve` of the difference, and the rank correlation of the score with the error over the test's queries, with
-        the first labels, its mean over tasks and half of the 95 % interval.
+        A dictionary: the `curve` of the difference, and the rank correlation over the test's queries with the initial labels: its mean over
+        tasks and half the width of the 95 % interval.
     """
     values = []
     for index in distribution.batches(config.evaluation.tasks):
         tasks = distribution.sample(index)
         draws, mean = predicted(learner, with_support(tasks, np.tile(labelled, (len(tasks.key), 1))))
         y = tasks.query_y.numpy()
-        error = np.sum((mean - y) ** 2, -1) if distribution.kind == "regression" else -np.take_along_axis(mean, y[..., None], -1)[..., 0]
+        error = ERRORS[learner.likelihood.score_name](mean, y)
         correlation = acquisition.rank_correlation(acquisition.SCORES[name](draws, mean), error)
         values.append(np.where(metrics.diverged(draws), np.nan, correlation))
     values = np.concatenate(values)[: config.evaluation.tasks]
@@ -163,13 +144,13 @@ def learn(learner, tasks, labelled, pool, queries, score, measure):
     Args:
         learner: A `MetaLearner`.
         tasks: A `Task` batch, its support sets all candidates.
-        labelled, pool: Places in the support sets.
-        queries: How many examples to ask about.
-        score: Function of a `Task` batch whose queries are the pool: `[tasks, pool]`, the largest is asked about.
+        labelled, pool: Positions in the support sets.
+        queries: How many labels to query.
+        score: Function of a `Task` batch whose queries are the pool: `[tasks, pool]`; the largest is queried.
         measure: Function of draws, predictive mean and targets: a number for each task.
 
     Returns:
-        The measure before and after each query, `[tasks, queries + 1]`, and the places labelled in the end, in order.
+        The measure before and after each query, `[tasks, queries + 1]`, and the positions labelled at the end, in order.
     """
     count = len(tasks.key)
     labelled = np.tile(labelled, (count, 1))
@@ -187,7 +168,7 @@ def learn(learner, tasks, labelled, pool, queries, score, measure):
 
 
 def predicted(learner, tasks):
-    """Draws, of the means alone where the noise is learned, and the predictive mean."""
+    """Draws (only of the means where the noise is learned) and the predictive mean."""
     outputs = learner.predict_tasks(tasks)
     return np.asarray(learner.likelihood.split(outputs)[0]), learner.predictive(outputs).numpy()
 
@@ -208,12 +189,25 @@ def accuracy(draws, mean, y):
     return np.where(metrics.diverged(draws), np.nan, 100 * metrics.accuracy(mean, y))
 
 
+#: The score of each task by its name, and the error of each query.
+SCORES = {"mse": squared_error, "accuracy": accuracy}
+ERRORS = {
+    "mse": lambda mean, y: np.sum((mean - y) ** 2, -1),
+    "accuracy": lambda mean, y: -np.take_along_axis(mean, y[..., None], -1)[..., 0],
+}
+
+
+def worst_of(learner):
+    """What a diverged task's score counts as in a median."""
+    return -np.inf if learner.likelihood.higher_is_better else np.inf
+
+
 def curve(values, worst=None):
-    """What is known of a measure after each query, as lists.
+    """Summary of a measure after each query, as lists.
 
     Args:
         values: `[tasks, queries + 1]`, NaN where a task diverged; differences of two strategies are paired by task.
-        worst: What a diverged task counts as in the median; by default it is left out there too, as of a difference.
+        worst: Value of a diverged task in the median; by default it is excluded there too, as for a difference.
 
     Returns:
         A dictionary: `value` and `ci95`, the mean over the tasks that did not diverge and half of its 95 % interval; `median`, `median_low`
@@ -248,4 +242,4 @@ def show(result):
         if most := max(c["diverged"]):
             print(f"{name}: up to {most} of {result['tasks']} tasks diverged: {result['diverged_rule']}")
     if found := result.get("rank_correlation"):
-        print(f"rank correlation of {found['of']}: {found['value']:.3f} ± {found['ci95']:.3f}; without any it is no guide")
+        print(f"rank correlation of {found['of']}: {found['value']:.3f} ± {found['ci95']:.3f}; near 0 the score does not rank errors")

@@ -2,16 +2,16 @@
 
 On one trained model the scoring moves from protocol `original_code` to `standard`.  The first rung of the ladder is the number that the
 code prints, where the training has recorded it, or else the trained network's under the published scoring; each further rung undoes one
-factor, and keeps undone what came before:
+factor, and the earlier ones stay undone:
 
     running mean        the mean over all evaluations of the training → the trained network alone
-    axis                each class asks for its best query → each query asks for its best class
+    axis                each class picks its best query → each query picks its best class
     labels              images of one number within their folders → images of one class (mini-ImageNet)
     image replacement   a query may be a support image → it is another image
     class replacement   a task may hold a class twice → its classes differ
     queries             one query of each class → as many as the configuration says
 
-As factors work on one another, the table also has each of them alone, put into the standard scoring (with one query of each class).
+Because the factors interact, the table also shows each one alone, added to the standard scoring (with one query of each class).
 """
 
 import functools
@@ -35,7 +35,7 @@ FACTORS = {
 
 
 class Scored(NamedTuple):
-    """Accuracies of test tasks `[tasks]`, and the part of each task's queries that are among their class's own support images."""
+    """Accuracies of test tasks `[tasks]`, and the fraction of each task's queries that are among their class's own support images."""
 
     accuracy: np.ndarray
     leak: np.ndarray
@@ -45,10 +45,10 @@ def audit(config, folder, trained, out=None):
     """Audits a run, writes and prints the table, and draws it.
 
     Args:
-        config: The run's `Configuration`; `evaluation` says on how many tasks.
+        config: The run's `Configuration`; `evaluation` sets the number of tasks.
         folder: Its `RunFolder`.
         trained: The `TrainedOn` of the run.
-        out: The result's file, `audit.json` in the run's folder by default; the figure lies beside it.
+        out: The result's file, `audit.json` in the run's folder by default; the figure is written next to it.
 
     Returns:
         What the file holds, a dictionary.
@@ -100,7 +100,7 @@ def audit(config, folder, trained, out=None):
 
 
 def drawn_by(rules, distributions):
-    """The test tasks of some `Rules`: labels decide whose classes, those with too few images for the rules left out."""
+    """The test tasks of some `Rules`: classes follow the rule for labels, without those that have too few images."""
     tasks = distributions["original_code" if rules.file_number_labels else "standard"]
     bank, needed = tasks.bank, 1 if rules.image_replacement else tasks.shot + 1
     if bank.count.min() < needed:
@@ -109,7 +109,7 @@ def drawn_by(rules, distributions):
 
 
 def leak(batch, way):
-    """Part of each task's queries whose pixels are those of a support image of their class."""
+    """Fraction of each task's queries whose pixels equal a support image of their class."""
     support, query = (np.asarray(x) for x in (batch.support_x, batch.query_x))
     support, query = (x.reshape(len(x), way, x.shape[1] // way, -1) for x in (support, query))
     same = [np.all(query == support[:, :, k, None], -1) for k in range(support.shape[2])]
@@ -149,7 +149,7 @@ def alone(score, distributions):
 
 
 def applicable(distributions):
-    """The factors that differ between the two protocols on this data set: where the classes are the same, labels do not."""
+    """The factors that differ between the two protocols on this data set; labels do not where the classes are the same."""
     same = distributions["original_code"].bank.names == distributions["standard"].bank.names
     return [factor for factor in FACTORS if not (factor == "labels" and same)]
 

@@ -1,4 +1,4 @@
-"""The test of a learner on new tasks, with neither configuration nor run folder."""
+"""The test of a learner on new tasks, without a configuration or a run folder."""
 
 from stochlwta_tf.evaluation.measured import Measured, measures_of
 from stochlwta_tf.evaluation.predictions import predict

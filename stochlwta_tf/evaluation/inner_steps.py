@@ -10,7 +10,7 @@ from stochlwta_tf.measures import MEASURES
 def after_steps(learner, counts, test):
     """The measures of a test after each of several numbers of inner steps, on the same tasks with the same noise.
 
-    With no step a prediction is the meta-learned network's; of PLATIPUS still with the support set's gradient in p(theta | S).
+    With zero steps the prediction is that of the meta-learned network; PLATIPUS still uses the support set's gradient in p(theta | S).
 
     Args:
         learner: A `MetaLearner`.
@@ -18,13 +18,13 @@ def after_steps(learner, counts, test):
         test: Function from a learner to its measures, `{name: Measured}`.
 
     Returns:
-        `{str(steps): {name: Measured.row()}}`, keys as JSON has them. Numbers at which half of the tasks diverge are left out and printed.
+        `{str(steps): {name: Measured.row()}}`, keys as in JSON. Numbers at which half of the tasks diverge are skipped, with a message.
     """
     results = {}
     for steps in counts:
         try:
             measures = test(learner.with_options(test_inner_steps=steps))
-        except NonFiniteError as error:  # does not cost the other numbers
+        except NonFiniteError as error:  # the other numbers are still tested
             print(f"after {steps} inner steps: {error}")
             continue
         results[str(steps)] = {name: measure.row() for name, measure in measures.items()}

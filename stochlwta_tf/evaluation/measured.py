@@ -11,8 +11,8 @@ from stochlwta_tf.measures import MEASURES
 from stochlwta_tf.tasks.protocols import Rules
 
 RULE = (
-    "a task has diverged whose predictions or their squares are not finite, or whose squared error is over "
-    f"{metrics.ABSURD} times the variance of all targets; means leave diverged tasks out, medians count them as the worst"
+    "a task has diverged if its predictions or their squares are not finite, or its squared error is over "
+    f"{metrics.ABSURD} times the variance of all targets; means exclude diverged tasks, medians rank them as the worst"
 )
 
 
@@ -23,9 +23,9 @@ class Measured(NamedTuple):
         value: Mean over the tasks that did not diverge.
         ci95: Half the width of its 95 % interval over them.
         unit: `"%"`, `"nats"` or `""`.
-        median: Over all tasks, a diverged one as the worst; None where the measure is not one of each task.
+        median: Over all tasks, a diverged one as the worst; None if the measure has no value per task.
         diverged: How many tasks diverged.
-        each: The measure of each task, NaN where it diverged; None as the median.
+        each: The measure of each task, NaN where it diverged; None if it has no value per task.
     """
 
     value: float
@@ -36,7 +36,7 @@ class Measured(NamedTuple):
     each: np.ndarray | None = None
 
     def row(self) -> dict[str, Any]:
-        """As a result's file has it."""
+        """The entry in a result's file."""
         row = {"value": self.value, "ci95": self.ci95, "unit": self.unit}
         if self.median is not None:
             row["median"] = self.median
@@ -112,7 +112,7 @@ def _measured(name: str, values: np.ndarray, diverged: np.ndarray, worst: float 
 
 
 def check(diverged: np.ndarray) -> None:
-    """Raises NonFiniteError where half or more of the tasks diverged: `[tasks]` says which."""
+    """Raises NonFiniteError where half or more of the tasks diverged: `diverged` is `[tasks]`."""
     if 2 * diverged.sum() >= len(diverged) or len(diverged) - diverged.sum() < 2:
         raise NonFiniteError(
             f"{diverged.sum()} of {len(diverged)} test tasks diverged, first task {np.argmax(diverged)}, so there is no median: "

@@ -1,4 +1,4 @@
-"""What a learner predicts of test tasks."""
+"""What a learner predicts on test tasks."""
 
 import time
 from typing import NamedTuple
@@ -12,14 +12,14 @@ from stochlwta_tf.tasks.task import TaskDistribution
 
 
 class Predictions(NamedTuple):
-    """What was predicted of test tasks, as arrays whose first axis is the task.
+    """Predictions on test tasks, as arrays whose first axis is the task.
 
     Attributes:
         query_y: Targets of the queries.
         draws: The network's outputs (logits, or regression means) in each draw, `[tasks, B, queries, outputs]`.
         mean: Their predictive mean: probabilities, or regression means, `[tasks, queries, outputs]`.
         seconds: Time of adapting and predicting, of each batch of tasks.
-        noise_std: Observation std of regression: a number, or, where it is learned, `[tasks, B, 1, outputs]`; None of classes.
+        noise_std: Observation std of regression: a number, or, where it is learned, `[tasks, B, 1, outputs]`; None for classes.
     """
 
     query_y: np.ndarray
@@ -64,7 +64,7 @@ def predict(learner: MetaLearner, distribution: TaskDistribution, tasks: int) ->
 
 
 def check_finite(outputs: np.ndarray) -> None:
-    """Raises NonFiniteError unless outputs `[tasks, …]` and their squares are finite: NaN would count as class 0, and at times as right."""
+    """Raises NonFiniteError unless outputs `[tasks, …]` and their squares are finite: NaN would count as class 0, sometimes correctly."""
     with np.errstate(over="ignore"):
         diverged = np.flatnonzero(~np.isfinite(np.square(outputs)).reshape(len(outputs), -1).all(1))
     if len(diverged):

@@ -1,4 +1,4 @@
-"""What a test of a trained run goes by: the configurations of the run and of the test, and the classes that were trained on."""
+"""What a test of a trained run is based on: the configurations of the run and of the test, and the classes that were trained on."""
 
 from stochlwta_tf.config import configuration
 from stochlwta_tf.errors import ConfigurationError
@@ -17,7 +17,7 @@ def configured(folder, assignments, tasks=None):
 
     Raises:
         UserError: There is no trained run.
-        ConfigurationError: A setting is not one of a test, or not valid.
+        ConfigurationError: A setting does not apply to a test, or is invalid.
     """
     folder.check_trained()
     for assignment in assignments:
@@ -31,12 +31,12 @@ def configured(folder, assignments, tasks=None):
 
 
 def trained_on(folder, run, config):
-    """What a run was trained on, and is to be tested on: as it recorded, else worked out from the data as it is now, which is said.
+    """What a run was trained on, and is to be tested on: as recorded, or else derived from the current data, with a message.
 
     Args:
         folder: The `RunFolder`.
-        run: The run's own `Configuration`, whose splits count, whatever a test has set otherwise.
-        config: The test's, which says where the data lies now.
+        run: The run's own `Configuration`, whose splits count, whatever a test overrides.
+        config: The test's, which says where the data is now.
 
     Returns:
         A `data_record.TrainedOn`.

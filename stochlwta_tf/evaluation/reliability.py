@@ -1,4 +1,4 @@
-"""How often a classifier is right by how sure it is."""
+"""The reliability diagram of a classifier: accuracy by confidence."""
 
 import numpy as np
 
@@ -6,19 +6,20 @@ from stochlwta_tf.metrics import BINS, bin_of
 
 
 def bins(probabilities, labels):
-    """The queries of all tasks in equal bins of their top probability, those of `metrics.calibration_error`.
+    """The queries of all tasks in equal-width bins of their confidence (top probability), as in `metrics.calibration_error`.
 
     Args:
         probabilities: `[tasks, queries, classes]`.
         labels: Integers `[tasks, queries]`.
 
     Returns:
-        A dictionary: `edges` `[bins + 1]`; for each bin the number of its queries `count`, their mean top probability `confidence` and the
-        part that is right, `accuracy` (both None in an empty bin); and `ece`, the expected calibration error in percent.
+        A dictionary: `edges` `[bins + 1]`; for each bin the number of its queries `count`, their mean `confidence` and their `accuracy`
+        (both None in an empty bin); and `ece`, the expected calibration error in percent.
 
     Example:
 
-        bins(np.array([[[0.9, 0.1]]]), np.array([[0]]))["accuracy"][13]  # 1.0
+    >>> bins(np.array([[[0.9, 0.1]]]), np.array([[0]]))["accuracy"][13]
+    1.0
     """
     top, right = probabilities.max(-1).ravel(), (np.argmax(probabilities, -1) == labels).ravel()
     index = bin_of(top)

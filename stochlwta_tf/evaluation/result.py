@@ -1,4 +1,4 @@
-"""What a test's file holds: the measures beside the paper's numbers, and what they are of."""
+"""The content of a test's file: the measures with the paper's numbers, and how they were obtained."""
 
 import numpy as np
 
@@ -54,7 +54,7 @@ def beside_the_paper(measures, resolved):
 
 
 def described(config, learner):
-    """Under what protocol, how trained and how tested, as the entries of a result's file.
+    """The protocol, training and test of a result, as entries of its file.
 
     Args:
         config: The run's `Configuration`.
@@ -78,7 +78,7 @@ def described(config, learner):
 
 
 def time_of(predictions, batch):
-    """How long adapting and predicting took; the first batch, which compiles, apart."""
+    """How long adapting and predicting took; the first batch, which compiles, separately."""
     seconds = predictions.seconds[1:] if len(predictions.seconds) > 1 else predictions.seconds
     return {
         "batch": batch,
@@ -89,7 +89,7 @@ def time_of(predictions, batch):
 
 
 def training_of(config, learner, metrics_file):
-    """What the training took, and, with `training.keep_best`, which iteration's weights are tested."""
+    """What the training cost and, with `training.keep_best`, which iteration's weights are tested."""
     rows = read(metrics_file)
     last = rows[-1] if rows else {}
     took = {name: float(last[name]) for name in ("seconds", "core_seconds") if last.get(name)}
@@ -98,12 +98,12 @@ def training_of(config, learner, metrics_file):
 
 
 def of_numbers(predictions, measures):
-    """What the result of a regression has beside."""
+    """Further entries of a regression result."""
     return {"noise_std": float(measures["noise_std"].value if "noise_std" in measures else predictions.noise_std)}
 
 
 def of_classes(distribution, trained, metrics_file):
-    """What the result of a classification has beside."""
+    """Further entries of a classification result."""
     names = build.class_names(distribution)
     found = {"classes": {"test": len(names), "also_trained_on": len(shared(trained, names))}}
     if distribution.notes:

@@ -1,7 +1,7 @@
 """Times of a meta-iteration and of adapting to one task and predicting it, of many configurations side by side in one process.
 
-The configurations take turns, so that what else the machine does falls on all of them, and ratios hold. Compilation is timed apart. A time
-ends when its result is in host memory, which waits for a GPU.
+The configurations take turns, so that other load on the machine affects all of them alike and ratios hold. Compilation is timed separately.
+A measurement ends when its result is in host memory, which waits for a GPU.
 """
 
 import itertools
@@ -18,7 +18,7 @@ from stochlwta_tf.training.run_folder import device_name, environment
 
 
 class Contestant:
-    """A configuration that is timed.
+    """A configuration to be timed.
 
     Args:
         config: A `Configuration`.
@@ -55,7 +55,7 @@ def measure(configs, rounds, counted=()):
     Args:
         configs: `Configuration`s.
         rounds: Measurements of each.
-        counted: Further ones, of which only the parameters are counted.
+        counted: Further ones whose parameters are counted without timing them.
 
     Returns:
         What a `timing.json` holds, a dictionary.
@@ -63,7 +63,7 @@ def measure(configs, rounds, counted=()):
     contestants = with_data(Contestant, configs)
     learners = with_data(lambda config: (config, build.learner(config, build.tasks(config, "train"))), counted)
     if not contestants and not learners:
-        raise UserError("the data of none of the configurations is there.")
+        raise UserError("none of the configurations has its data available.")
     times = {(i, what): [] for i in range(len(contestants)) for what in ("train", "predict")}
     for round_, (i, what) in itertools.product(range(rounds + 2), times):
         times[i, what].append(getattr(contestants[i], what)())
@@ -90,13 +90,13 @@ def measure(configs, rounds, counted=()):
 
 
 def with_data(make, configs):
-    """`make` of each configuration whose data is there; the others are named on standard error."""
+    """`make` of each configuration whose data is available; the others are named on standard error."""
     made = []
     for config in configs:
         try:
             made.append(make(config))
         except DataError as error:
-            print(f"{config.name}: passed by: {error}", file=sys.stderr)
+            print(f"{config.name}: skipped: {error}", file=sys.stderr)
     return made
 
 
@@ -112,7 +112,7 @@ def _spread(milliseconds, steps):
 
 
 def rate(config, seconds=5.0, least=3):
-    """The speed of a training on its own, measured for a few seconds.
+    """The speed of one training, measured for a few seconds.
 
     Args:
         config: A `Configuration`.

@@ -24,17 +24,17 @@ def layers_of(network):
 
 
 def wins(learner, tasks):
-    """Adapts to each task of a batch and says which units win on its queries, in each draw.
+    """Adapts to each task of a batch and returns which units win on its queries, in each draw.
 
-    The draws are those of the learner's own prediction: same weights, same winners.
+    The draws are those of the learner's prediction: same weights, same winners.
 
     Args:
         learner: A `MetaLearner` whose network has competing units.
         tasks: A `Task` batch.
 
     Returns:
-        An array `[tasks, B, queries, units]` for each layer, by the layer's name: 1 for a unit that wins, or, in a feature map, the part of
-        the positions at which it does.
+        An array `[tasks, B, queries, units]` for each layer, by the layer's name: 1 for a unit that wins, or, in a feature map, the
+        fraction of positions at which it does.
     """
     network, layers = learner.network, layers_of(learner.network)
     probe = keras.Model(
@@ -46,7 +46,7 @@ def wins(learner, tasks):
 
 
 class Winners(keras.layers.Layer):
-    """Which units won, from what a layer of competing units was given and gave.
+    """Which units won, from the input and output of a layer of competing units.
 
     Args:
         competitors: J.
@@ -90,12 +90,12 @@ def frequencies(won, labels, classes):
 
 
 def summary(won, labels, classes, competitors):
-    """What a layer's winners say over many tasks.
+    """Summarises a layer's winners over many tasks.
 
     Args:
         won: `[tasks, B, queries, units]`.
         labels: Integers `[tasks, queries]`.
-        classes: How many there are in a task.
+        classes: Number of classes in a task.
         competitors: J.
 
     Returns:

@@ -1,1 +1,1 @@
-"""Pictures of plain values; nothing here knows a run."""
+"""Figures drawn from plain values; nothing here depends on runs."""

@@ -4,11 +4,11 @@ from stochlwta_tf.figures import style, titles
 from stochlwta_tf.measures import MEASURES
 
 _RANDOM = "#8a8a8a"
-_RANGES = {"mse": (0, None), "accuracy": (0, 100)}  # an interval does not leave what the measure can be
+_RANGES = {"mse": (0, None), "accuracy": (0, 100)}  # intervals are cut to the range of the measure
 
 
 def draw(path, result):
-    """Draws each strategy with its 95 % interval, and the paired difference beside it where there are two.
+    """Draws each strategy with its 95 % interval, and next to it the paired difference if there are two.
 
     An error is drawn by its median over tasks, an accuracy by its mean.
 
@@ -42,7 +42,7 @@ def draw(path, result):
 
 
 def ends(curve, median, least=None, most=None):
-    """Middle, lower and upper end of what is drawn: the median and its interval, or the mean and its own within what the measure can be."""
+    """Middle, lower and upper end of what is drawn: the median or the mean with its interval, cut to the range of the measure."""
     if median:
         return curve["median"], curve["median_low"], curve["median_high"]
     low, high = zip(*((value - ci95, value + ci95) for value, ci95 in zip(curve["value"], curve["ci95"])))

@@ -3,7 +3,7 @@
 from stochlwta_tf.figures import style, titles
 
 _FULL, _REST = style.BLUE, "#c9d9ec"
-# What a row of each table has, by the factor that it changes.
+# Labels of the rows of each table, by the factor that changes.
 _LADDER = {
     None: "as the published code prints it",
     "running mean": "the trained network, published scoring",
@@ -23,7 +23,7 @@ _ALONE = {
 
 
 def draw(path, result):
-    """Draws the two tables of an audit beside each other, a bar a row.
+    """Draws the two tables of an audit side by side, one bar per row.
 
     Args:
         path: The PNG file to write.
@@ -42,7 +42,7 @@ def draw(path, result):
 
 
 def label(row):
-    """A rung's name; the first is what the code prints only where the training has recorded its mean over all evaluations."""
+    """A rung's name; the first is the code's printed number only if the training recorded its mean over all evaluations."""
     return _LADDER["running mean" if row["factor"] is None and "evaluations" not in row else row["factor"]]
 
 

@@ -1,4 +1,4 @@
-"""Drawings of curves: scores over a training, and a measure by a setting, beside the paper's."""
+"""Drawings of curves: scores over a training, and a measure by a setting, with the paper's."""
 
 import matplotlib.ticker
 
@@ -8,16 +8,16 @@ _PAPER = "#b0651d"
 
 
 def scores(path, form, panels, xlabel, ylabel, percent, mark, end):
-    """Draws a score over iterations or queries, a curve a method; a mark at the right edge is the paper's value at its end.
+    """Draws a score over iterations or queries, one curve per method; a mark at the right edge is the paper's final value.
 
     Args:
         path, form: As `style.figure`.
-        panels: Dictionaries with a `title`, `lines` and, where it is not the figure's, a `ylabel`; a line has a `label`, a `method`,
-            `printed` (a number or None) and, where there are runs, `x`, `y`, the curves `each` of its seeds, and `dashed`, a curve to
+        panels: Dictionaries with a `title`, `lines` and, if it differs from the figure's, a `ylabel`; a line has a `label`, a `method`,
+            `printed` (a number or None) and, if there are runs, `x`, `y`, the curves `each` of its seeds, and `dashed`, a curve to
             compare with.  A method's second line is dash-dotted.
         xlabel, ylabel: Of the axes.
         percent: Whether the score is from 0 to 100; otherwise the axis is logarithmic.
-        mark: What the legend says of the marks.
+        mark: Legend of the marks.
         end: Where the marks are; the axis ends there if there is no run.
     """
     with style.figure(path, form, len(panels)) as (_, grid):
@@ -54,7 +54,7 @@ def scores(path, form, panels, xlabel, ylabel, percent, mark, end):
 
 
 def settings(path, form, panels, xlabel, ylabel, zero=False):
-    """Draws a measure by a setting, ours with its intervals and the paper's, in panels beside each other.
+    """Draws a measure by a setting, ours with its intervals and the paper's, in panels side by side.
 
     Args:
         path, form: As `style.figure`.

@@ -8,7 +8,7 @@ _TRUTH = "#1b1b1b"
 
 
 def draw(path, support, queries, draws, mean, band, noise_std, numbers, colour):
-    """Draws tasks of one input and one output, a panel each: truth, support points, draws, their mean and the 90 % band.
+    """Draws tasks with one input and one output, one panel each: truth, support points, draws, their mean and the 90 % band.
 
     Args:
         path: The PNG file to write.
@@ -17,9 +17,9 @@ def draw(path, support, queries, draws, mean, band, noise_std, numbers, colour):
         draws: Sampled predictors `[tasks, B, queries]`.
         mean: Their mean `[tasks, queries]`.
         band: Pair of arrays `[tasks, queries]`: lower and upper edge of the 90 % predictive band.
-        noise_std: Observation std that the band contains, which is why the noise-free truth lies in it more often than at 90 %.
-        numbers: Of the tasks among those tested, `[tasks]`.
-        colour: The method's.
+        noise_std: Observation std that the band contains, so that it covers more than 90 % of the noise-free truth.
+        numbers: Numbers of the tasks among those tested, `[tasks]`.
+        colour: Colour of the method.
     """
     tasks, columns = len(mean), min(3, len(mean))
     rows = -(-tasks // columns)

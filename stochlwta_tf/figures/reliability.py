@@ -1,4 +1,4 @@
-"""The picture of a classifier's reliability: how often it is right by how sure it is."""
+"""The reliability diagram of a classifier: accuracy by confidence."""
 
 from stochlwta_tf.figures import style, titles
 
@@ -20,9 +20,9 @@ def draw(path, form, result):
         confidence = [result["confidence"][i] for i in filled]
         top.plot(confidence, [result["accuracy"][i] for i in filled], "o-", color=colour, markersize=4, linewidth=1.4, label="the network")
         top.plot([0, 1], [0, 1], color=style.INK, linewidth=0.9, linestyle=(0, (4, 2)), label="perfectly calibrated")
-        top.set(ylabel="part that is right", xlim=(0, 1), ylim=(0, 1))
+        top.set(ylabel="accuracy", xlim=(0, 1), ylim=(0, 1))
         what = f"{titles.run(result)}: {result['tasks']} test tasks"
         style.title(top, f"{what}\nprotocol {result['protocol']}, expected calibration error {result['ece']:.2f} %")
         top.legend(frameon=False, fontsize=8, loc="upper left")
         bottom.bar(left, [result["count"][i] for i in filled], width, align="edge", color=colour, edgecolor="white")
-        bottom.set(xlabel="top probability", ylabel="queries", xlim=(0, 1), yscale="log", ylim=(0.5, None))
+        bottom.set(xlabel="confidence (top probability)", ylabel="queries", xlim=(0, 1), yscale="log", ylim=(0.5, None))

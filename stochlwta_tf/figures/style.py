@@ -1,4 +1,4 @@
-"""How every picture looks."""
+"""The common style of all figures."""
 
 import contextlib
 
@@ -6,7 +6,7 @@ import matplotlib
 from matplotlib.figure import Figure
 
 INK, GRID, BLUE = "#444444", "#e6e6e6", "#2a6fbb"
-# Each method's colour in every picture: Okabe & Ito's, which the colour-blind can tell apart, with a brown for their yellow.
+# Each method's colour in every picture: Okabe & Ito's, which are distinguishable with colour blindness, with a brown in place of yellow.
 METHODS = {
     "StochLWTA-ML": "#0072b2",
     "MAML": "#d55e00",
@@ -20,7 +20,7 @@ OTHER = "#555555"
 
 
 def colour(method):
-    """The colour of a method, by the name that the papers write."""
+    """The colour of a method, by its name in the papers."""
     return METHODS.get(method, OTHER)
 
 

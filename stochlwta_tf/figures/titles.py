@@ -16,7 +16,8 @@ def task(values):
 
     Example:
 
-        task({"name": "sinusoid", "setting": "challenging"})  # "challenging sinusoids"
+    >>> task({"name": "sinusoid", "setting": "challenging"})
+    'challenging sinusoids'
     """
     name = values["name"]
     if name == "sinusoid":
@@ -31,14 +32,14 @@ def method(name):
 
 
 def run(result):
-    """A test's run, such as "PLATIPUS, challenging sinusoids", from what its file says of learner and task; its name where it does not."""
+    """A test's run, such as "PLATIPUS, challenging sinusoids", from the learner and task in its file; else the run's name."""
     if not {"learner", "task"} <= result.keys():
         return result["name"]
     return f"{method(result['learner']['name'])}, {task(result['task'])}"
 
 
 def validated(values):
-    """Which classes the validation tasks of a resolved configuration's task are of.
+    """Which classes the validation tasks of a resolved configuration's task come from.
 
     Omniglot has no validation classes of its own, and the splits of the other protocols have none; a folder's depend on its split.
     """

@@ -8,7 +8,7 @@ _HIGHEST = 9  # inches
 
 
 def draw(path, form, result):
-    """Draws for each layer the first test task's frequencies by class, and below them those over all tasks.
+    """Draws for each layer the frequencies by class in the first test task, and below them those over all tasks.
 
     Args:
         path: The file to write.

@@ -1,4 +1,4 @@
-"""Batch normalisation that can be differentiated twice, and that never mistakes one batch's statistics for another's."""
+"""Batch normalisation that can be differentiated twice and that keeps no moving averages."""
 
 import contextlib
 import contextvars
@@ -23,10 +23,10 @@ def stored_statistics() -> Iterator[None]:
 
 
 def check_normalization(network: keras.Model) -> None:
-    """Refuses a network that has, however deep in its layers, the batch normalisation of Keras.
+    """Refuses a network with Keras's batch normalisation at any depth.
 
     Raises:
-        ValueError: It has.  Its moving averages would be those of no task.
+        ValueError: It has one.  Its moving averages would mix tasks.
     """
     for layer in network._flatten_layers():  # Keras has no public way to the layers in layers
         if isinstance(layer, keras.layers.BatchNormalization):
@@ -41,11 +41,11 @@ class BatchNormalization(keras.layers.Layer):
 
     Ioffe & Szegedy (2015), for few-shot learning:
 
-    - The moments are ordinary operations.  Those of `keras.layers.BatchNormalization` stop the gradient of the mean, which leaves first
-      derivatives right and second ones, so MAML's meta-gradient, wrong by tens of per cent.
+    - The moments are ordinary operations.  Those of `keras.layers.BatchNormalization` stop the gradient of the mean, which keeps first
+      derivatives correct but makes second ones, and with them MAML's meta-gradient, wrong by tens of per cent.
     - The statistics are always those of one batch: of the batch at hand (which are kept) or, within `stored_statistics()`, those kept
-      last.  So a learner normalises the query by itself (transductive) or by the support set, and the `training` argument, which decides
-      temperatures and KL terms elsewhere, has no meaning here.
+      last.  A learner thus normalises queries by their own statistics (transductive) or the support set's.  The `training` argument, which
+      elsewhere decides temperatures and KL terms, has no effect here.
 
     Args:
         scale: Whether to multiply by a trainable gamma.

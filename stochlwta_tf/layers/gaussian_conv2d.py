@@ -30,7 +30,7 @@ class GaussianConv2D(GaussianLayer):
         `[batch, new height, new width, filters]`.
 
     Raises:
-        ValueError: If a size is not a positive integer, `padding` is neither of the two, or an argument of `GaussianLayer` is impossible.
+        ValueError: If a size is not a positive integer, `padding` is neither of the two, or an argument of `GaussianLayer` is invalid.
 
     Example:
 

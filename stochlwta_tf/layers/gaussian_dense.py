@@ -26,7 +26,7 @@ class GaussianDense(GaussianLayer):
         `[..., units]`.
 
     Raises:
-        ValueError: If `units` is not a positive integer, or an argument of `GaussianLayer` is impossible.
+        ValueError: If `units` is not a positive integer, or an argument of `GaussianLayer` is invalid.
 
     Example:
 

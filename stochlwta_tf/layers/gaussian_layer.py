@@ -1,4 +1,4 @@
-"""What layers with Gaussian weights share: the posterior, its samples and its KL divergence to the prior."""
+"""The common base of layers with Gaussian weights: the posterior, its samples and its KL divergence to the prior."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -49,7 +49,7 @@ class GaussianLayer(keras.layers.Layer):
             N(number, 0.01²).
         bias_initializer: Initializer of the bias; a number is a constant.
         rho_min: Smallest rho; a constraint on the variable.  `None`: no bound.
-        kl_weight: Factor of the KL term, λ; 0 leaves it out.
+        kl_weight: Factor of the KL term, λ; 0 disables it.
         kl_estimator: `"closed_form"`, or `"sample"`: log q(w) − log p(w) at the sampled kernel.
         reparameterization: How training draws: `"weight"` samples the kernel; `"local"` samples the outputs of each example, with their
             exact mean and variance (Kingma et al. 2015).  Prediction always samples kernels, so that a draw is one function.

@@ -12,7 +12,7 @@ class InputScale(keras.layers.Layer):
     """y = gamma (x − mean) / sqrt(variance + epsilon) + beta, feature by feature, with constant mean and variance.
 
     What the paper's published code does to its input: a batch normalisation that is always in inference mode and whose statistics never
-    move from 0 and 1, so that the identity (up to sqrt(1 + epsilon)) is where gamma and beta start.  The two statistics are stored, not
+    move from 0 and 1, so that gamma and beta start at the identity (up to sqrt(1 + epsilon)).  The two statistics are stored, not
     trained; setting them to a data set's standardises the input.
 
     Args:

@@ -1,4 +1,4 @@
-"""A learned observation noise, carried beside a regression network's means."""
+"""A learned observation noise, output together with a regression network's means."""
 
 import math
 from typing import Any
@@ -12,10 +12,10 @@ from stochlwta_tf.layers.gaussian_layer import AtLeast
 
 @keras.saving.register_keras_serializable(package="stochlwta_tf")
 class ObservationNoise(keras.layers.Layer):
-    """Puts a trainable standard deviation beside the mean of each target, [f] → [f, sigma_y], the same one for every example.
+    """Appends a trainable standard deviation to the mean of each target, [f] → [f, sigma_y], the same for every example.
 
     The variable is log sigma_y, so that a step of any size keeps sigma_y positive.  It is a weight of the network like any other: a
-    learner meta-learns, adapts or samples it without knowing, and `objectives.LearnedGaussian` reads it off the outputs.
+    learner meta-learns, adapts or samples it without special treatment, and `objectives.LearnedGaussian` reads it off the outputs.
 
     Args:
         noise_std: Positive number, the initial sigma_y.
@@ -67,7 +67,7 @@ class ObservationNoise(keras.layers.Layer):
 
 
 def with_observation_noise(network: keras.Model, noise_std: float) -> keras.Model:
-    """The network with an `ObservationNoise` after its outputs; the network itself where it ends with one already.
+    """The network with an `ObservationNoise` after its outputs; the network itself if it already has one.
 
     Args:
         network: A built `keras.Model` whose outputs are regression means.

@@ -35,7 +35,7 @@ class StochasticLWTA(keras.layers.Layer):
         temperature: Number of at least 1e-10, of the relaxation in training.
         test_temperature: The same, of the relaxation in prediction; or 0, which samples hard winners.
         probability_floor: Added to every winner's probability, which are then renormalised (the published code: 1e-4).
-        kl_weight: Factor of the KL term, λ; 0 leaves it out.
+        kl_weight: Factor of the KL term, λ; 0 disables it.
         kl_estimator: `"closed_form"`, or `"sample"`: xi · (log q + log J) at the relaxed sample.
         seed: Integer seed of the layer's noise when it is called on its own; a learner sets the noise key itself.
 
@@ -46,7 +46,7 @@ class StochasticLWTA(keras.layers.Layer):
         The input's.
 
     Raises:
-        ValueError: If `competitors` is below 2 or does not divide the units, or another argument is impossible.
+        ValueError: If `competitors` is below 2 or does not divide the units, or another argument is invalid.
 
     Example:
 

@@ -1,4 +1,4 @@
-"""Meta-learners: one file a method."""
+"""Meta-learners: one file per method."""
 
 from stochlwta_tf.learners.abml import ABML
 from stochlwta_tf.learners.adapted_model import AdaptedModel, Prediction

@@ -19,16 +19,16 @@ tfd = tfp.distributions
 class ABML(MetaGradientLearner):
     """Meta-learns a Gaussian prior of the weights, from which a few gradient steps lead to each task's Gaussian posterior.
 
-    Ravi & Beatson, *Amortized Bayesian Meta-Learning* (ICLR 2019).  theta = {mu, sigma} is the prior p(w | theta) = N(mu, sigma²), and
-    where a task's posterior q(w; lambda) starts, lambda_0 = theta:
+    Ravi & Beatson, *Amortized Bayesian Meta-Learning* (ICLR 2019).  theta = {mu, sigma} is the prior p(w | theta) = N(mu, sigma²) and
+    the initial value of a task's posterior q(w; lambda), lambda_0 = theta:
 
         lambda ← lambda − eta ∇ ( E_q[nll(S)] + λ KL[q(w; lambda) || p(w | theta)] )
         psi ← psi − outer step on ∇ mean over tasks of E_q[nll(S ∪ Q)] + λ KL[q(w; lambda_k) || p(w | theta)] − (1/M) log p(theta)
 
-    with nll a mean over examples (and λ belongs to that), and the hyperprior p(theta): mu ~ N(0, 1), 1/sigma² ~ Gamma(1, 0.01).  Gradients
+    with nll a mean over examples (λ is relative to that), and the hyperprior p(theta): mu ~ N(0, 1), 1/sigma² ~ Gamma(1, 0.01).  Gradients
     go through the inner steps and through theta in the KL.  A prediction averages samples of w.
 
-    The network's weights, all of them, are mu; each has a rho of its own beside it, sigma = softplus(rho) + `min_std`.
+    The network's weights, all of them, are mu; each has its own rho, sigma = softplus(rho) + `min_std`.
 
     Args:
         network: A built `keras.Model`.

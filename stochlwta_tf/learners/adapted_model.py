@@ -17,12 +17,12 @@ _STATISTICS = ("support", "transductive")
 
 
 class Prediction(NamedTuple):
-    """What an adapted model says of queries.
+    """Predictions of an adapted model on queries.
 
     Attributes:
         mean: Class probabilities, or regression means, averaged over draws, `[query, outputs]`.
         draws: The network's outputs (logits, or means) in each of the B draws, `[B, query, outputs]`.
-        noise_std: Observation std of each draw's mean: a number, or, where it is learned, `[B, query, outputs]`. None of classes.
+        noise_std: Observation std of each draw's mean: a number, or, where it is learned, `[B, query, outputs]`. None for classes.
     """
 
     mean: np.ndarray
@@ -109,18 +109,9 @@ class AdaptedModel:
         return _finite(argument, tensor)
 
     def _targets(self, y: np.ndarray) -> tf.Tensor:
-        outputs = self.learner.targets
-        examples = self.support_x.shape[0]
-        if self.learner.likelihood.score_name == "accuracy":
-            if y.shape != (examples,) or y.dtype.kind not in "iu" or y.min() < 0 or y.max() >= outputs:
-                values = f", values from {y.min()} to {y.max()}" if y.size and y.dtype.kind in "iuf" else ""
-                raise ValueError(
-                    f"`support_y` must hold {examples} integer labels from 0 to {outputs - 1}, one for each support input. "
-                    f"Received: shape={y.shape}, dtype={y.dtype}{values}"
-                )
+        self.learner.likelihood.check_targets(y, self.support_x.shape[0], self.learner.targets)
+        if self.learner.likelihood.kind == "categorical":
             return tf.convert_to_tensor(y, tf.int32)
-        if y.shape != (examples, outputs):
-            raise ValueError(f"`support_y` must have the shape [{examples}, {outputs}]. Received: shape={y.shape}")
         return _finite("support_y", _numbers("support_y", y, self.support_x.dtype))
 
 
@@ -132,7 +123,7 @@ def _numbers(argument: str, values: np.ndarray, dtype: Any) -> tf.Tensor:
 
 
 def _finite(argument: str, tensor: tf.Tensor) -> tf.Tensor:
-    """The tensor, all of whose values must be finite, in the network's type too: 1e39 is infinite in single precision."""
+    """The tensor, whose values must be finite in the network's type, too: 1e39 is infinite in single precision."""
     wrong = np.argwhere(~np.isfinite(tensor.numpy()))
     if len(wrong):
         first = tuple(wrong[0].tolist())

@@ -36,14 +36,14 @@ class BMAML(MetaGradientLearner):
     and its gradient goes through the n steps.  A prediction averages over particles.
 
     Args:
-        network: A built `keras.Model`; its weights are the first particle, and the others start from its initializers, drawn anew
-            without their seeds: particles that start as one stay one.
+        network: A built `keras.Model`; its weights are the first particle, and the others are drawn again from its
+            initializers, without their seeds: identical particles would stay identical.
         particles: M.
         meta_objective: `"chaser"` or `"nll"`.
         leader_steps: s.
         prior: p(w): `"flat"`, or `"gamma"`: N(0, 1/λ) with λ ~ Gamma(2, 2), whose logarithm is one more coordinate of each particle.
-        inner_loss: With `"mean"` the log-posterior is divided by the number of examples, which is no step up the posterior itself.
-        draws: Draws of a prediction, a multiple of the particles; one of each by default.
+        inner_loss: With `"mean"` the log-posterior is divided by the number of examples, so a step does not ascend the posterior itself.
+        draws: Draws of a prediction, a multiple of the particles; one per particle by default.
         **kwargs: Arguments of `MetaLearner`.
 
     Raises:
@@ -83,7 +83,7 @@ class BMAML(MetaGradientLearner):
         self.log_precisions = [self.add_weight(shape=(particles,), initializer="zeros", name="log_precision")] if prior == "gamma" else []
 
     def _redrawn(self):
-        """The trainable variables of networks made as this one is, for each further particle."""
+        """The trainable variables of networks built like this one, for each further particle."""
         for _ in range(self.particles - 1):
             copy = type(self.network).from_config(_anew(self.network.get_config()))
             if not copy.built:
@@ -131,9 +131,9 @@ class BMAML(MetaGradientLearner):
         return tf.stack([self.descend_particle(p, -d) for p, d in zip(tf.unstack(particles), tf.unstack(phi))])
 
     def map_particles(self, function, particles, key):
-        """Stacks `function((particle, key of its own))`."""
+        """Stacks `function((particle, its key))`."""
         arguments = particles, random.split(key, self.particles, Stream.POSTERIOR)
-        # Unrolled where tasks are vectorized: the gradient of a tf.vectorized_map within another is compiled anew in every call. And
+        # Unrolled where tasks are vectorized: the gradient of a tf.vectorized_map within another is compiled again in every call. And
         # eagerly, so that `explain_failure` sees the terms.
         if self.task_runner.vectorized or tf.executing_eagerly():
             return tf.stack([function(each) for each in zip(*map(tf.unstack, arguments))])

@@ -1,4 +1,4 @@
-"""A Keras model with compiled functions of its own, and options that are declared once and set once."""
+"""A Keras model with its own compiled functions, and options that are declared once and set once."""
 
 import inspect
 from collections.abc import Callable
@@ -7,23 +7,23 @@ from typing import Any, get_type_hints
 import keras
 from typing_extensions import Self
 
-#: In the annotation of an option: it has no part in adapting to a task and predicting, so that a test cannot override it.
+#: Marks an option in its annotation: it plays no part in adaptation and prediction, so a test cannot override it.
 TRAINING_ONLY = "training only"
 _NO_OPTIONS = {"self", "network", "kwargs"}
-#: Options by a name that they had before, as files may still have them.
+#: Former names of options, which existing files may still use.
 RENAMED_OPTIONS = {"saturation": "probability_clip", "meta_loss": "meta_objective"}
 
 
 class CompiledModel(keras.Model):
-    """Base of `MetaLearner`: what is compiled, or made in construction, holds the options of that moment, so these do not change.
+    """Base of `MetaLearner`: compiled functions capture the options, so these are fixed at construction.
 
-    The options are the arguments of a class and of its bases, but for `network` and `kwargs`; each is also an attribute.  The signature
-    is where they are declared: the configuration reads types, bounds and defaults from it, and `get_config`, which options are fixed and
-    which are of training only (`Annotated[..., TRAINING_ONLY]`) follow.
+    The options are the arguments of a class and of its bases, but for `network` and `kwargs`; each is also an attribute.  They are
+    declared in the signature: the configuration reads types, bounds and defaults from it, and `get_config`, the fixed options and the
+    training-only ones (`Annotated[..., TRAINING_ONLY]`) follow from it.
 
     Attributes:
         option_names: Names of the options of the class.
-        training_options: Names of those that are of training only.
+        training_options: Names of the training-only ones.
 
     Raises:
         AttributeError: If an option is set after construction.
@@ -49,13 +49,13 @@ class CompiledModel(keras.Model):
         cls.training_options |= {name for name in own if TRAINING_ONLY in getattr(hints.get(name), "__metadata__", ())}
 
     def compiled_function(self, name: str, build: Callable[[], Callable]) -> Callable:
-        """The compiled function of that name, built at its first use."""
+        """The compiled function with this name, built at its first use."""
         if name not in self._compiled_functions:
             self._compiled_functions[name] = build()
         return self._compiled_functions[name]
 
     def with_options(self, **options: Any) -> Self:
-        """A model with other options, and the weights of this one at this moment."""
+        """A new model with other options and a copy of the current weights."""
         twin = type(self).from_config({**self.get_config(), **options})
         twin.set_weights(self.get_weights())
         return twin
@@ -65,5 +65,5 @@ class CompiledModel(keras.Model):
 
     def __setattr__(self, name: str, value: Any) -> None:
         if name in (*self.option_names, "network") and name in vars(self):
-            raise AttributeError(f"Options are fixed in construction; with_options({name}=…) makes a new model. Received: {name}={value}")
+            raise AttributeError(f"Options are fixed at construction; with_options({name}=…) makes a new model. Received: {name}={value}")
         super().__setattr__(name, value)

@@ -1,4 +1,4 @@
-"""Why a training stopped: the first term that is not finite."""
+"""Finds why a training stopped: the first term that is not finite."""
 
 from stochlwta_tf.errors import NonFiniteError
 from stochlwta_tf.learners.learner import MetaLearner
@@ -17,7 +17,7 @@ def explain_failure(learner: MetaLearner, tasks: Task) -> str:
 
     Example:
 
-        explain_failure(learner, tasks.sample(iteration))
+    >>> explain_failure(learner, tasks.sample(iteration))
     """
     psi, state = learner.current_values()
     for i in range(tasks.key.shape[0]):

@@ -12,7 +12,7 @@ from stochlwta_tf.layers.gaussian_layer import GaussianLayer
 
 
 class Stream(enum.IntEnum):
-    """What a task's key is used for: the tag of `random.fold_in` and `random.split`."""
+    """The purpose of a key derived from a task's key: the tag of `random.fold_in` and `random.split`."""
 
     LAYERS = 1
     INNER_STEP = 2
@@ -24,11 +24,11 @@ class Stream(enum.IntEnum):
 
 
 class LayerLosses(NamedTuple):
-    """What the layers of a network add to a loss, each kind as a dict from layer (or variable) name to scalar.
+    """The terms that a network's layers add to a loss, as dicts from layer (or variable) name to scalar.
 
     Attributes:
         examples: Sums over the examples of the call, such as the KL divergence of winners.
-        weights: What depends on the weights alone, whatever the examples: the KL divergence of Gaussian weights, weight regularizers.
+        weights: Terms that depend only on the weights: the KL divergence of Gaussian weights, weight regularizers.
     """
 
     examples: dict
@@ -39,7 +39,7 @@ class LayerLosses(NamedTuple):
         return LayerLosses({name: loss + other.examples[name] for name, loss in self.examples.items()}, self.weights)
 
     def terms(self) -> dict[str, tf.Tensor]:
-        """Every loss by a name that says what it is."""
+        """Every loss by a descriptive name."""
         return {
             **{f"loss of {name}": loss for name, loss in self.examples.items()},
             **{f"loss of the weights of {name}": loss for name, loss in self.weights.items()},
@@ -60,7 +60,7 @@ def functional_call(
     """`network(x)` with the given values in place of its variables; nothing is mutated.
 
     `network.stateless_call` will not do: it bypasses `Layer.__call__`, so that a layer used twice keeps only its last `add_loss`, and a
-    subclassed network that does not hand `training` on runs without its KL terms, silently.
+    subclassed network that does not pass `training` on silently loses its KL terms.
 
     Args:
         network: A built `keras.Model`.
@@ -68,7 +68,7 @@ def functional_call(
         state: Values of `network.non_trainable_variables`.
         x: Inputs.
         training: Whether layers are in training mode.
-        probe: Another model of the network's layers, which is called in its place: its outputs show what happens within.
+        probe: Another model of the network's layers, which is called instead: its outputs expose inner values.
 
     Returns:
         Outputs, the new state, and the `LayerLosses`; none unless `training`.
@@ -85,7 +85,7 @@ def functional_call(
 
 
 def _named_losses(network: keras.Model, scope: keras.StatelessScope) -> LayerLosses:
-    """Every loss of the network once, summed under the name of the layer that it came by."""
+    """Every loss of the network once, summed under the name of its layer."""
     gaussian = {layer.path: layer.losses for layer in network._flatten_layers() if isinstance(layer, GaussianLayer)}
     regularized = {v.path: v.regularizer(scope.get_current_value(v)) for v in network.trainable_variables if v.regularizer is not None}
     # A layer that is called twice adds its KL twice, but has one posterior.
@@ -101,7 +101,7 @@ def _named_losses(network: keras.Model, scope: keras.StatelessScope) -> LayerLos
 
 
 def with_noise_key(network: keras.Model, state: Sequence[tf.Tensor], key: tf.Tensor) -> list[tf.Tensor]:
-    """`state` with every noise generator of the network set from one key, each to its own.
+    """`state` with every noise generator of the network set to its own key, derived from one.
 
     A stochastic layer keeps its noise in a `keras.random.SeedGenerator`, whose state is one of the network's non-trainable variables.
     """

@@ -37,25 +37,25 @@ class MetaLearner(MethodToolkit):
         network: A built `keras.Model` without a final softmax.
         likelihood: `"categorical"` for class labels, `"gaussian"` for real targets.
         noise_std: Observation std of the Gaussian likelihood, in the targets' units.
-        learn_noise_std: Whether that is only where it starts: it is learned, as weights of the network, see `ObservationNoise`.
+        learn_noise_std: Whether it is learned from that initial value, as a weight of the network; see `ObservationNoise`.
         probability_clip: Bound at which the published code clips probabilities in its cross-entropy; none by default.
         average: What prediction averages over draws: `"logits"` (eq. 11) or `"probabilities"`.
         inner_lr: Learning rate of the inner steps.
         inner_clip_norm: Largest global norm of an inner step's gradient; longer ones are scaled down to it. None by default.
         inner_steps: Number of inner steps in training.
         test_inner_steps: Number in evaluation and prediction; as in training by default.
-        inner_loss: Whether the inner loss is the `"sum"` over the examples or their `"mean"`; the learning rate belongs to one of the two.
-        draws: B, draws of the network that a prediction averages; by default 4 of a network that samples in prediction, as the paper has
-            it, and 1 of any other.
+        inner_loss: Whether the inner loss is the `"sum"` over the examples or their `"mean"`; the learning rate must match.
+        draws: B, draws of the network that a prediction averages; by default 4 for a network that samples in prediction, as in the paper,
+            and 1 for any other.
         batch_statistics: Whose statistics batch normalisation applies to queries in training and tests: their own (`"transductive"`), or
             the support set's (`"support"`); `adapt_to` has its own.
         runner: `"vectorized"`, `"loop"` or `"auto"`; see `TaskRunner`.
         parallel_tasks: Tasks, or shards of tasks, under way at once; by default one for each core. See `TaskRunner`.
 
-    Options are fixed in construction; `with_options` makes another learner with its weights.
+    Options are fixed at construction; `with_options` makes another learner with the same weights.
 
     Raises:
-        ValueError: If the network has no weights to adapt, or the batch normalisation of Keras, which keeps moving averages over tasks.
+        ValueError: If the network has no weights to adapt, or contains Keras's batch normalisation, which keeps moving averages over tasks.
 
     Example:
 
@@ -65,7 +65,7 @@ class MetaLearner(MethodToolkit):
     >>> learner.adapt_to(support_x, support_y).predict(query_x).mean
     """
 
-    #: Which examples the score of `task_update` is on.
+    #: The examples on which `task_update` computes its score.
     train_score = "support"
 
     def __init__(
@@ -176,7 +176,7 @@ class MetaLearner(MethodToolkit):
     def test_step(self, data: dict[str, tf.Tensor]) -> dict[str, tf.Tensor]:
         """Loss and score over the tasks whose predictions are finite, and the fraction of tasks that diverged.
 
-        A task of NaN would else count as if class 0 were predicted.  Where every task diverged, loss and score are NaN.
+        A task of NaN would otherwise count as a prediction of class 0.  If every task diverged, loss and score are NaN.
         """
         evaluate = self.compiled_function("evaluate", lambda: self.task_runner.map(self.task_evaluate))
         loss, score = evaluate(*self.current_values(), Task(**data))
@@ -197,9 +197,9 @@ class MetaLearner(MethodToolkit):
             support_x: Inputs, `[support, ...]`.
             support_y: Integer labels `[support]` from 0, or float targets `[support, outputs]`.
             seed: Integer seed of the adaptation's noise.
-            batch_statistics: Whose statistics batch normalisation applies to queries: by default the support set's, so that a query
-                alone is predicted as among others; `"transductive"` for those of the queries themselves, as many published tests do.
-                The option of that name decides training, validation and tests, not this.
+            batch_statistics: Whose statistics batch normalisation applies to queries: by default the support set's, so that the
+                prediction of a query does not depend on the others; `"transductive"` for those of the queries themselves, as
+                in many published tests.  The learner's option of that name only affects training, validation and tests.
 
         Returns:
             An `AdaptedModel`, whose `predict(query_x)` gives the predictive mean and the draws.
@@ -233,5 +233,5 @@ class MetaLearner(MethodToolkit):
 
 
 def samples_in_prediction(network: keras.Model) -> bool:
-    """Whether a network's predictions differ from draw to draw: whether any of its layers, however deep, says so."""
+    """Whether a network's predictions differ from draw to draw: whether any of its layers, at any depth, says so."""
     return any(getattr(layer, "samples_in_prediction", False) for layer in network._flatten_layers())

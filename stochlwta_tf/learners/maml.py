@@ -14,7 +14,7 @@ from stochlwta_tf.learners.meta_gradient import MetaGradientLearner
 
 @keras.saving.register_keras_serializable(package="stochlwta_tf")
 class MAML(MetaGradientLearner):
-    """Meta-learns initial weights from which a few gradient steps do well on queries.
+    """Meta-learns initial weights from which a few gradient steps lead to a low loss on queries.
 
     Finn, Abbeel & Levine, *Model-Agnostic Meta-Learning for Fast Adaptation of Deep Networks* (ICML 2017):
 
@@ -22,7 +22,7 @@ class MAML(MetaGradientLearner):
 
     with nll the mean negative log-likelihood of the examples (plus the KL terms of the network's layers, where they have a weight).  The
     meta-gradient goes through the inner steps; with `order=1` (FOMAML) the inner gradients count as constants, so that it is the gradient
-    of the query's loss at w_k.
+    of the query loss at w_k.
 
     Args:
         network: A built `keras.Model`.
@@ -96,7 +96,7 @@ class MAML(MetaGradientLearner):
 
 @keras.saving.register_keras_serializable(package="stochlwta_tf")
 class FOMAML(MAML):
-    """First-order MAML: `MAML` with `order=1`, by a name of its own."""
+    """First-order MAML: `MAML` with `order=1`, under its own name."""
 
     def __init__(self, network: keras.Model, *, order: Annotated[int, Field(ge=1, le=1), TRAINING_ONLY] = 1, **kwargs: Any) -> None:
         super().__init__(network, order=order, **kwargs)

@@ -1,4 +1,4 @@
-"""What the methods share whose meta-gradient is the gradient of a meta-loss, through the inner steps."""
+"""The common base of methods that differentiate a meta-loss through the inner steps."""
 
 import math
 
@@ -10,10 +10,10 @@ from stochlwta_tf.learners.learner import MetaLearner
 
 
 class MetaGradientLearner(MetaLearner):
-    """Base of the learners that descend ∇_psi mean over tasks of a meta-loss, which speaks of queries.
+    """Base of the learners that descend ∇_psi of the mean over tasks of a meta-loss on queries.
 
-    A subclass implements `meta_loss(psi, state, task)` → (loss, score on the queries) and `adapt`.  What it learns beside the network's
-    weights are groups of variables, one for each weight, made by `add_group`; `values_of` finds the values of a group in psi.
+    A subclass implements `meta_loss(psi, state, task)` → (loss, score on the queries) and `adapt`.  What it learns besides the network's
+    weights are groups of variables, one per weight, created by `add_group`; `values_of` finds the values of a group in psi.
 
     Args:
         network: A built `keras.Model`.
@@ -24,7 +24,7 @@ class MetaGradientLearner(MetaLearner):
 
     def add_group(self, name, initializer):
         """New trainable variables of the network's weights' shapes, in their order."""
-        # A clone for each: an initializer gives the same numbers for the same shape again.
+        # A clone for each: an initializer repeats its numbers for the same shape.
         own = self.network.trainable_variables
         return [self.add_weight(shape=v.shape, initializer=initializer.clone(), name=f"{name}_{v.name}") for v in own]
 
@@ -44,7 +44,7 @@ class MetaGradientLearner(MetaLearner):
 
     def sample(self, means, stds, key):
         """One sample of the network's weights from N(means, stds²)."""
-        # One draw a weight: of a single draw for all, XLA repeats the generator in every use of every piece.
+        # One draw per weight: with a single draw for all, XLA repeats the generator in every use of every piece.
         keys = tf.unstack(random.split(key, len(means), Stream.POSTERIOR))
         return [m + s * tf.cast(random.normal(k, m.shape), m.dtype) for m, s, k in zip(means, stds, keys)]
 

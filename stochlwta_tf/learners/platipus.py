@@ -26,7 +26,7 @@ class PLATIPUS(MetaGradientLearner):
 
     with gradients through everything.  A prediction averages over adapted samples of p(theta | S).
 
-    The network's weights, all of them, are mu; the others are learned as their logarithms.  Standard deviations have `min_std` added.
+    The network's weights, all of them, are mu; the others are learned in log space.  Standard deviations have `min_std` added.
 
     Args:
         network: A built `keras.Model`.

@@ -16,22 +16,22 @@ from stochlwta_tf.learners.learner import MetaLearner
 class Reptile(MetaLearner):
     """The meta-learned weights move towards the weights adapted to each task.
 
-    Nichol, Achiam & Schulman, *On First-Order Meta-Learning Algorithms* (2018).  Of each task psi' is k inner steps on the negative
-    log-likelihood of (minibatches of) its support set, from psi; then
+    Nichol, Achiam & Schulman, *On First-Order Meta-Learning Algorithms* (2018).  For each task, psi' is the result of k inner steps
+    from psi on the negative log-likelihood of (minibatches of) its support set; then
 
         psi ← psi + beta mean(psi' − psi)
 
-    which is an SGD step of rate beta on the meta-gradient mean(psi − psi'): give `compile` the SGD with beta's schedule.
+    which is an SGD step of rate beta on the meta-gradient mean(psi − psi'): pass `compile` an SGD with the schedule of beta.
 
-    The inner Adam keeps its second moments v and its count of steps from task to task, as the authors' code does, which restores the
-    weights after a task and nothing else: a task's steps start from the v of the tasks before, and so does a test, which leaves it as it
-    was.  Here the tasks of a batch start from one v, and their mean is what the next batch starts from.  With v reset for each task, a
+    The inner Adam keeps its second moments v and its count of steps from task to task, as in the authors' code, which restores only
+    the weights after a task: a task's steps start from the v of earlier tasks, and so does a test, which leaves v unchanged.
+    Here the tasks of a batch start from the same v, and the next batch starts from the mean of theirs.  With v reset for each task, the
     first step moves every weight by the inner rate, however small its gradient.
 
     Args:
         network: A built `keras.Model`.
         inner_optimizer: `"sgd"`, or `"adam"` with beta1 = 0.
-        inner_optimizer_state: `"persistent"`, or `"reset"` for an Adam that starts from nothing in each task.
+        inner_optimizer_state: `"persistent"`, or `"reset"` for an Adam that starts at zero in each task.
         inner_batch: Examples in a minibatch of a training step; all of the support set by default. Minibatches go through a new
             permutation in every epoch.
         **kwargs: Arguments of `MetaLearner`.
@@ -65,11 +65,11 @@ class Reptile(MetaLearner):
             ]
 
     def inner_objective(self, y, outputs, losses, label):
-        """What an inner step descends: Reptile knows no KL terms."""
+        """The objective of an inner step: Reptile has no KL terms."""
         return self.objective(y, outputs, NO_LOSSES, self.inner_loss, label)
 
     def adam_state(self, psi):
-        """The inner Adam's second moments and number of steps at the start of a task; nothing for SGD."""
+        """The inner Adam's second moments and number of steps at the start of a task; empty for SGD."""
         weights, carried = self.parted(psi)
         if self.inner_optimizer == "sgd":
             return []
@@ -119,7 +119,7 @@ def minibatches(key, examples, batch, steps):
 
 
 def _adam(gradients, state, beta2=0.999, epsilon=1e-8):
-    """Adam with beta1 = 0: the direction of a step, and the new second moments with the number of steps behind them."""
+    """Adam with beta1 = 0: the direction of a step, and the new second moments with the number of steps."""
     *squares, steps = state
     steps = steps + 1
     squares = [beta2 * s + (1 - beta2) * tf.square(g) for s, g in zip(squares, gradients)]

@@ -16,7 +16,7 @@ def stein_direction(particles, gradients):
 
         phi(w_m) = (1/M) sum_j [ k(w_j, w_m) ∇ log p(w_j) + ∇_{w_j} k(w_j, w_m) ],    k(w, w') = exp(−||w − w'||² / h)
 
-    A single particle follows the gradient. h counts as a constant in gradients of phi.
+    A single particle follows the gradient. h is treated as a constant in gradients of phi.
 
     Args:
         particles: `[M, coordinates]`.

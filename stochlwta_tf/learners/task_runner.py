@@ -14,7 +14,7 @@ class TaskRunner:
     """Compiles a pure function of one task into one of a batch of tasks.
 
     - Vectorized: `tf.vectorized_map` inside an XLA program. For dense networks on any device. On a CPU, XLA runs the small operations of
-      such a program on one core, so the batch is cut into shards, which run side by side; of two sizes, one task apart, where the number of
+      such a program on one core, so the batch is cut into shards, which run side by side; their sizes differ by one task if the number of
       shards does not divide the batch.
     - Loop: one `tf.while_loop` over the tasks, on a CPU without XLA. For networks with convolutions, whose per-task kernels cannot be
       vectorised, and which XLA runs 10 to 25 times slower on a CPU.
@@ -24,7 +24,7 @@ class TaskRunner:
     Args:
         vectorized: Which of the two.
         xla: Whether to compile with XLA.
-        parallel_tasks: Shards of a vectorized batch, at most one a task, or tasks that a loop may have under way at once, which take more
+        parallel_tasks: Shards of a vectorized batch, at most one per task, or tasks that a loop may run at once, which takes more
             memory.
 
     Example:
@@ -40,7 +40,7 @@ class TaskRunner:
         self.parallel_tasks = parallel_tasks
         # Grappler rewrites large sums to accumulate in order of arrival, so that repeats of one step differ in their last bits, and it
         # breaks the gradient of a loop within a loop. There is no per-function switch; and it is off for every runner, because the bits
-        # of a run must not depend on what else was made in its process.
+        # of a run must not depend on what else its process has created.
         tf.config.optimizer.set_experimental_options({"disable_meta_optimizer": True})
 
     @classmethod
@@ -79,7 +79,7 @@ class TaskRunner:
         return self._sharded(mean, _mean_of_shards)
 
     def map_draws(self, draw: Callable[[Any], tf.Tensor], keys: Any) -> tf.Tensor:
-        """Stacks `draw(key)` over noise keys, within a function of one task; unrolled, each draw would be compiled anew."""
+        """Stacks `draw(key)` over noise keys, within a function of one task; unrolled, each draw would be compiled separately."""
         if self.vectorized:
             return tf.vectorized_map(draw, keys, fallback_to_while_loop=False)
         return tf.map_fn(draw, keys, fn_output_signature=keras.config.floatx(), parallel_iterations=1)

@@ -28,8 +28,8 @@ class MethodToolkit(CompiledModel):
 
     Attributes:
         task_runner: The `TaskRunner` that maps functions of one task over a batch.
-        carried: Variables that no optimizer trains and that training carries from one batch of tasks to the next.  Their values are the
-            last in psi; what `task_update` gives for each is its difference from the new value, whose mean over tasks is subtracted.
+        carried: Variables that no optimizer trains and that training carries from one batch of tasks to the next.  Their values come
+            last in psi; `task_update` returns for each the difference from its new value, whose mean over tasks is subtracted.
 
     Example:
 
@@ -106,7 +106,7 @@ class MethodToolkit(CompiledModel):
         return [scale * g for g in gradients]
 
     def step(self, weights: Tensors, directions: Tensors, rate: float | Tensors) -> Tensors:
-        """The network's weights against some directions, inside their constraints; `rate` is a number, or one tensor a weight."""
+        """The network's weights after a step against `directions`, constrained; `rate` is a number, or one tensor per weight."""
         rates = rate if isinstance(rate, list) else [rate] * len(weights)
         stepped = [w - r * d for w, r, d in zip(weights, rates, directions)]
         return [w if v.constraint is None else v.constraint(w) for v, w in zip(self.network.trainable_variables, stepped)]
@@ -155,7 +155,7 @@ class MethodToolkit(CompiledModel):
         return [tf.convert_to_tensor(v) for v in psi], [tf.convert_to_tensor(v) for v in state]
 
     def parted(self, psi: Sequence[tf.Tensor]) -> tuple[Tensors, Tensors]:
-        """The part of psi that an optimizer trains, and the carried part."""
+        """psi split into the part that an optimizer trains and the carried part."""
         trained = len(psi) - len(self.carried)
         return list(psi[:trained]), list(psi[trained:])
 
@@ -165,9 +165,9 @@ class MethodToolkit(CompiledModel):
         return update(*self.current_values(), tasks)
 
     def finite_for_optimizer(self, gradient: tf.Tensor) -> tf.Tensor:
-        """Whether a meta-gradient is finite, and what the optimizer makes of it first.
+        """Whether a meta-gradient is finite, and also what the optimizer first computes from it.
 
-        That is its square, of which Adam would keep an infinite one for good; or, where Keras clips it, its product with the largest norm.
+        That is its square, which Adam would keep for good if infinite; or, where Keras clips it, its product with the largest norm.
         """
         optimizer = getattr(self, "optimizer", None)  # there is none before `compile`
         if not getattr(optimizer, "clipvalue", None):

@@ -1,4 +1,4 @@
-"""The paper's printed numbers (`numbers.yaml`), and which of them a configuration is to be compared with."""
+"""The paper's printed numbers (`numbers.yaml`), and the one that a configuration is compared with."""
 
 import functools
 from importlib import resources
@@ -15,16 +15,16 @@ METHODS = {
     "bmaml": "BMAML",
     "platipus": "PLATIPUS",
 }
-# What a number of the paper is of, beside task and method.
+# What a number of the paper refers to, besides task and method.
 _OWN = {"name": "dense_lwta", "activation": "stochastic_lwta", "weights": "gaussian", "blocks": [16, 8], "competitors": 2}
-_CONV4 = {"name": "conv4", "activation": "relu", "weights": "point"}  # with 32 filters, or 64; fewer are of table D1
+_CONV4 = {"name": "conv4", "activation": "relu", "weights": "point"}  # with 32 or 64 filters; table D1 has fewer
 _SINUSOID = {"points": 10}
 _ITERATIONS = 60_000  # at least: of MAML, FOMAML, Reptile and StochLWTA-ML (table 3), and at the end of figure 4
-_UNITS = ([64, 64], [40, 40])  # the other methods' in regression: the paper's text, MAML's paper; which one figure 4 is of is not said
+_UNITS = ([64, 64], [40, 40])  # the other methods' in regression: the paper's text, MAML's paper; which one figure 4 shows is not said
 
 
 class Reported(NamedTuple):
-    """A number of the paper, accuracy in percent, and where it stands there."""
+    """A number of the paper, accuracy in percent, and where it is printed."""
 
     value: float
     where: str
@@ -37,15 +37,16 @@ def results():
 
 
 def number(keys, column=None):
-    """A printed number and its standard deviation over seeds; None for either that the paper does not print.
+    """A printed number and its standard deviation over seeds; None for either if the paper does not print it.
 
     Args:
-        keys: They lead from the top of `numbers.yaml` to a number, to a pair of mean and standard deviation, or to a row of them.
+        keys: The path in `numbers.yaml` to a number, to a pair of mean and standard deviation, or to a row of them.
         column: Name of the row's column.
 
     Example:
 
-        number(("table1", "local", "ABML"), "omniglot_20w1s")  # (90.21, 0.34)
+    >>> number(("table1", "local", "ABML"), "omniglot_20w1s")
+    (90.21, 0.34)
     """
     node = results()
     for key in keys:
@@ -63,7 +64,7 @@ def literature(keys, columns):
     """The rows that the paper quotes from others: `{label: [number or None for each column]}`.
 
     Args:
-        keys: They lead to the rows.
+        keys: The path to the rows.
         columns: Names of columns.
 
     Raises:
@@ -76,10 +77,10 @@ def literature(keys, columns):
 
 
 def reported(measure, values):
-    """The paper's number for a run, or None where it has none.
+    """The paper's number for a run, or None if there is none.
 
-    It has none for another network, number of points or training of fewer meta-iterations than its own, nor under protocol
-    `original_code`, whose scoring is another.
+    There is none for another network or number of points, for a training of fewer meta-iterations than the paper's, and under protocol
+    `original_code`, whose scoring differs.
 
     Args:
         measure: `"accuracy"` or `"mse"`.
@@ -87,7 +88,9 @@ def reported(measure, values):
 
     Example:
 
-        reported("accuracy", configuration.load("configs/omniglot_20w1s_maml.yaml", ["training.iterations=60000"]).resolved())  # 95.48
+    >>> config = configuration.load("configs/omniglot_20w1s_maml.yaml", ["training.iterations=60000"])
+    >>> reported("accuracy", config.resolved())
+    Reported(value=95.48, where='table 1')
     """
     task, network, method = values["task"], values["network"], METHODS.get(values["learner"]["name"])
     if values["training"]["iterations"] < _ITERATIONS or task.get("protocol") == "original_code":

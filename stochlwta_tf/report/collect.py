@@ -1,4 +1,4 @@
-"""Finds the results of runs under a folder, checks each, and names those that cannot be used."""
+"""Finds the results of runs under a folder, validates each, and reports those that cannot be used."""
 
 import json
 import os
@@ -17,7 +17,7 @@ _Count = Annotated[int, Field(ge=1)]
 
 
 class _Part(pydantic.BaseModel):
-    """Part of a result's file; what else the file holds is not read."""
+    """Part of a result's file; other content is ignored."""
 
     model_config = pydantic.ConfigDict(extra="ignore", strict=True, frozen=True)
 
@@ -25,7 +25,7 @@ class _Part(pydantic.BaseModel):
 class Measure(_Part):
     """A measure: its mean over the test tasks that did not diverge, half the width of its 95 % interval, and the median over all tasks.
 
-    What a file says of the paper's number is not read: it is looked up when a report is made.
+    The paper's number in a file is ignored: it is looked up when a report is made.
     """
 
     value: _Finite
@@ -65,13 +65,13 @@ class Evaluation(_Part):
     per_task: dict[str, list[_Finite | None]] = {}
 
     def measure(self, name):
-        """A `Measure` of the test, or with `mse@10` of the test after 10 inner steps; None where it was not made."""
+        """A `Measure` of the test, or with `mse@10` of the test after 10 inner steps; None if it was not measured."""
         name, _, steps = name.partition("@")
         return (self.after_steps.get(steps, {}) if steps else self.measures).get(name)
 
 
 class Spread(_Part):
-    """Times of one thing, in milliseconds: median and quartiles of `count` measurements, and what compiling it took."""
+    """Times of one thing, in milliseconds: median and quartiles of `count` measurements, and the time to compile it."""
 
     median_ms: Annotated[float, Field(gt=0, allow_inf_nan=False)]
     low_ms: _Finite
@@ -133,7 +133,7 @@ class Result(NamedTuple):
         path: The run's folder.
         file: The result's file name.
         config: The run's `Configuration`.
-        tested: That of its test: of this version, with a default for what the file does not say.
+        tested: The `Configuration` of its test, with this version's defaults for what the file lacks.
         evaluation: Its `Evaluation`.
     """
 
@@ -160,7 +160,7 @@ class Collected(NamedTuple):
         runs: The folder that was read.
         results: `Result`s, sorted by folder and file.
         timings: `Timing`s, sorted by file.
-        problems: A line for each folder or file that was left out.
+        problems: A line for each folder or file that was skipped.
     """
 
     runs: Path
@@ -170,7 +170,7 @@ class Collected(NamedTuple):
 
 
 def collect(runs):
-    """Reads every run folder under a folder, however deep.
+    """Reads every run folder under a folder, at any depth.
 
     A run folder holds `config.yaml` and one or more `evaluation*.json`; nothing else of it is needed.
 
@@ -185,7 +185,7 @@ def collect(runs):
 
     Example:
 
-        collect("results").results
+    >>> collect("results").results
     """
     runs = Path(runs)
     if not runs.is_dir():
@@ -199,7 +199,7 @@ def collect(runs):
             before = len(results)
             _run(path, str(path.relative_to(runs)), "config.yaml" in files, evaluations, results, problems)
             if len(results) > before:
-                folders[:] = []  # what lies deeper is the run's own
+                folders[:] = []  # deeper folders belong to the run
         for name in sorted(files):
             if name.startswith("timing") and name.endswith(".json"):
                 _timing(path / name, str((path / name).relative_to(runs)), timings, problems)
@@ -207,22 +207,22 @@ def collect(runs):
 
 
 def warn(problems):
-    """Prints what was left out, a line each, on standard error."""
+    """Prints what was skipped, a line each, on standard error."""
     for problem in problems:
-        print(f"left out: {problem}", file=sys.stderr)
+        print(f"skipped: {problem}", file=sys.stderr)
 
 
 def _run(path, folder, configured, evaluations, results, problems):
     if not configured:
-        problems.append(f"{folder}: foreign: {evaluations[0]} without a config.yaml.")
+        problems.append(f"{folder}: not a run: {evaluations[0]} without a config.yaml.")
         return
     try:
         config = configuration.load(path / "config.yaml")
     except ConfigurationError as error:
-        problems.append(f"{folder}: foreign or corrupted: {str(error).replace(str(path) + os.sep, '')}")
+        problems.append(f"{folder}: invalid: {str(error).replace(str(path) + os.sep, '')}")
         return
     if not evaluations:
-        problems.append(f"{folder}: partial: not tested yet (no evaluation.json).")
+        problems.append(f"{folder}: incomplete: not tested yet (no evaluation.json).")
     for name in evaluations:
         try:
             evaluation = _read(path / name, Evaluation)
@@ -231,19 +231,19 @@ def _run(path, folder, configured, evaluations, results, problems):
             continue
         of = (evaluation.name, evaluation.seed, evaluation.iterations)
         if of != (config.name, config.seed, config.training.iterations):
-            problems.append(f"{folder}/{name}: foreign: it is of {of[0]} with seed {of[1]}, {of[2]} iterations, not of its config.yaml.")
+            problems.append(f"{folder}/{name}: does not match its config.yaml: it is from {of[0]} with seed {of[1]}, {of[2]} iterations.")
             continue
         try:
             values = {**config.resolved(), "task": evaluation.task, "evaluation": evaluation.evaluation}
             tested = configuration.from_dict(values, where=f"{folder}/{name}")
         except ConfigurationError as error:
-            problems.append(f"{str(error).rstrip('.')}, so it is foreign or corrupted.")
+            problems.append(f"{str(error).rstrip('.')}, so it is corrupted or from another version.")
             continue
         results.append(Result(folder, path, name, config, tested, evaluation))
 
 
 def active(path, config):
-    """A run's test of active learning, an `ActiveFile`; None where there is none, or, with a line on standard error, not a whole one.
+    """A run's test of active learning, an `ActiveFile`; None if there is none, or, with a line on standard error, if it is invalid.
 
     Args:
         path: The file.
@@ -264,7 +264,7 @@ def active(path, config):
     has = {key: getattr(file, key) for key in wanted if key not in ("queries", "task")}
     has |= {"queries": len(file.labelled) - 1, "task": {**file.task, "data_dir": None}}
     if changed := configuration.difference(wanted, has):
-        warn([f"{path}: foreign, or another test: {changed[0]}={changed[1]} is wanted. Received: {changed[0]}={changed[2]}."])
+        warn([f"{path}: another run or test: expected {changed[0]}={changed[1]}. Received: {changed[0]}={changed[2]}."])
         return None
     return file
 
@@ -278,7 +278,7 @@ def _timing(path, name, timings, problems):
 
 
 def _read(path, model):
-    """A file's model; a ValueError of one line says what is wrong."""
+    """A file's model; raises a ValueError with a one-line message."""
     try:
         text = path.read_text(encoding="utf-8")
         json.loads(text)

@@ -10,7 +10,7 @@ RUNS = "results/runs"  # where suites put their runs
 
 
 def run_command(cell, group, runs):
-    """The command line that fills a cell of a group by its first seed, from what its folder has already.
+    """The command line that fills a cell of a group with its first seed, given what its folder already has.
 
     Args:
         cell: A `Cell` whose configuration is in this version.
@@ -42,7 +42,7 @@ def run_command(cell, group, runs):
 
 
 def _holds(folder, config):
-    """Whether a folder is free for a run of a configuration, or has one begun."""
+    """Whether a folder is free for a run of a configuration, or already has one."""
     if not (folder / "config.yaml").exists():
         return True
     try:
@@ -52,7 +52,7 @@ def _holds(folder, config):
 
 
 def test_command(cell, folder):
-    """The arguments of Python that test a cell's trained run otherwise."""
+    """The arguments of Python that run a cell's further test of a trained run."""
     active = ["--active"] if cell.suite.active else []
     return ["evaluate.py", "--run", str(folder), *active, "--set", *cell.test_assignments, "--out", f"{folder}/{test_file(cell)}"]
 

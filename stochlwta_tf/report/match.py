@@ -14,8 +14,8 @@ class Group(NamedTuple):
     """Results that may share a column: one protocol, one kind of batch statistics.
 
     Attributes:
-        protocol: That the tests were made under.
-        trained: The protocol that the runs were trained under.
+        protocol: The protocol of the tests.
+        trained: The protocol of the trainings.
         statistics: `"transductive"`, `"support"`, or None where no network has batch normalisation.
     """
 
@@ -25,7 +25,7 @@ class Group(NamedTuple):
 
     @property
     def under(self):
-        """The protocol, with the training's where it is another."""
+        """The protocol, with that of the training if it differs."""
         return self.protocol if self.trained == self.protocol else f"{self.protocol} (trained under {self.trained})"
 
     @property
@@ -38,7 +38,7 @@ class Matched(NamedTuple):
     """What fills a cell, over seeds.
 
     Attributes:
-        results: The `Result`s, one a seed, all of the same number of iterations.
+        results: The `Result`s, one per seed, all with the same number of iterations.
     """
 
     results: tuple
@@ -59,7 +59,7 @@ class Matcher:
         collected: A `Collected`.
 
     Attributes:
-        notes: A line for each result that seems meant for a cell and is not used.
+        notes: A line for each result that seems to belong to a cell but is not used.
     """
 
     def __init__(self, collected):
@@ -70,7 +70,7 @@ class Matcher:
         self.notes = []
 
     def expected(self, cell):
-        """The cell's training and test, or None where its configuration is not in this version or not valid."""
+        """The cell's training and test, or None if its configuration is missing from this version or invalid."""
         key = (cell.config, *cell.assignments, *cell.further_test)
         if key not in self._expected:
             self._expected[key] = None
@@ -84,7 +84,7 @@ class Matcher:
         return self._expected[key]
 
     def groups(self, cells):
-        """Every group that results of the cells are in; results without batch normalisation are in each of their protocol."""
+        """Every group with results of the cells; results without batch normalisation belong to each group of their protocol."""
         found = {self._group(result) for cell in cells for result in self._of(cell)}
         return sorted(
             (g for g in found if g.statistics or not any(o.statistics and o[:2] == g[:2] for o in found)), key=lambda g: tuple(map(str, g))
@@ -110,8 +110,8 @@ class Matcher:
     def matched(self, cell, group):
         """The cell's `Matched` in a group, or None.
 
-        Where runs of one experiment differ in length the longest count; of one seed the test with the most tasks, then a run's own test,
-        then the first folder.
+        If runs of one experiment differ in length, the longest count; per seed the test with the most tasks, then the run's own test, then
+        the first folder.
         """
         found = [r for r in self._of(cell) if self._group(r)[:2] == group[:2] and r.evaluation.batch_statistics in (None, group.statistics)]
         if not found:
@@ -127,7 +127,7 @@ class Matcher:
         return Matched(tuple(seeds[seed] for seed in sorted(seeds)))
 
     def counted(self, cell):
-        """A `Timing` with the cell's parameters, or None; of several the last file's."""
+        """A `Timing` with the cell's parameters, or None; from the last file if there are several."""
         expected = self.expected(cell)
         if expected is None:
             return None
@@ -135,7 +135,7 @@ class Matcher:
         return next((timing for file in reversed(self._timings) for timing, values in file if values == wanted), None)
 
     def timing(self, cell):
-        """The cell's `Timing`, or None; a suite's are of one file, so that ratios hold: that with the most of its cells, or the last."""
+        """The cell's `Timing`, or None; a suite's come from one file, so that ratios hold: that with the most cells, or the last."""
         suite = cell.suite
         if suite.file not in self._timings_of:
             wanted = [identity.timed(expected[2]) for expected in map(self.expected, suite.cells()) if expected]
@@ -157,7 +157,7 @@ def paired(result, other, measure):
         measure: `"accuracy"` or `"mse"`.
 
     Raises:
-        ConfigurationError: They are not of the same tasks, or a file has no value of each task.
+        ConfigurationError: They are not on the same tasks, or a file has no values per task.
     """
     tasks, others = (
         (identity.test(r.tested)["task"], r.tested.evaluation.seed, r.evaluation.protocol, r.evaluation.tasks) for r in (result, other)

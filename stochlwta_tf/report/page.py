@@ -1,4 +1,4 @@
-"""The page of results: what was written about them, every table that has runs, and every run, from files alone."""
+"""The page of results: the text about them, every table that has runs, and every run, from files alone."""
 
 from stochlwta_tf.config import lookup, suites
 from stochlwta_tf.evaluation import inner_steps
@@ -42,7 +42,7 @@ def page(collected, runs):
 
 
 def _reading(path):
-    """What was written by hand, where there is something."""
+    """The hand-written text, if there is one."""
     return [path.read_text(encoding="utf-8").strip()] if path.exists() else []
 
 

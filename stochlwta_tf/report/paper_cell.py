@@ -5,13 +5,14 @@ from stochlwta_tf.errors import ConfigurationError
 
 
 def reported(cell):
-    """The number that the paper prints for a cell, and its standard deviation over seeds; None for either that it does not print.
+    """The number that the paper prints for a cell, and its standard deviation over seeds; None for either if it is not printed.
 
-    The suite, the column and the row say where it is, as keys of `paper.number`.
+    The suite, the column and the row give its keys in `paper.number`.
 
     Example:
 
-        reported(suites.load("table1").cells()[0])  # (90.21, 0.34)
+    >>> reported(suites.load("table1").cells()[0])
+    (90.21, 0.34)
     """
     rows = cell.column.reported_rows
     if rows is not None and cell.row.label not in rows and cell.row.full_label not in rows:

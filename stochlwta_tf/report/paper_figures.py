@@ -1,4 +1,4 @@
-"""The paper's figures from results, each beside what can be read off the printed one."""
+"""The paper's figures from results, with the values that can be read off the printed ones."""
 
 import functools
 
@@ -45,21 +45,21 @@ def method_curves(name, curve, of, labels, collected, path, form, ylabel=None):
     Args:
         name: The suite's.
         curve: Function of a cell and its `Matched`: a line's entries for `curves.scores`, or None.
-        of: What a run lacks that has no curve.
+        of: What a run without a curve lacks.
         labels: The last arguments of `curves.scores`.
         collected: A `Collected`.
         path: The file to write.
         form: `"png"` or `"svg"`.
-        ylabel: Function of the runs' resolved task: a panel's label, where it is not that of all.
+        ylabel: Function of the runs' resolved task that gives a panel's label, if it differs from the common one.
 
     Returns:
-        A line for each method without a curve, and for each result that seems meant and is not used.
+        A line for each method without a curve, and for each result that seems to belong here but is not used.
     """
     suite, matcher = suites.load(name), Matcher(collected)
     panels, missing = [], []
     for column in suite.columns:
         cells = [cell for cell in suite.cells() if cell.column is column and matcher.expected(cell)]
-        groups = [group for group in matcher.groups(cells) if group.protocol == group.trained]  # what is drawn was made in the training's
+        groups = [group for group in matcher.groups(cells) if group.protocol == group.trained]  # curves are the training's
         for group in groups or [None]:
             lines, drawn = [], []
             for cell in cells:
@@ -80,7 +80,7 @@ def method_curves(name, curve, of, labels, collected, path, form, ylabel=None):
 
 
 def _validation(cell, matched, measure):
-    """Mean over seeds of the validation score by the iteration, and each seed's; None where none was recorded."""
+    """Mean over seeds of the validation score by the iteration, and each seed's; None if none was recorded."""
     each, column, scale = [], f"val_{measure}", 100 if measure == "accuracy" else 1
     for result in matched.results:
         try:
@@ -95,7 +95,7 @@ def _validation(cell, matched, measure):
 
 
 def _active(cell, matched):
-    """Mean over seeds of the score by the number of queries, and at random where that is not the only strategy."""
+    """Mean over seeds of the score by the number of queries, and at random unless that is the only strategy."""
     configs = [configuration.load(result.path / "config.yaml", cell.test_assignments) for result in matched.results]
     files = [collect.active(result.path / commands.test_file(cell), config) for result, config in zip(matched.results, configs)]
     if not all(files) or len({(*file.labelled, *file.strategies) for file in files}) > 1:
@@ -115,7 +115,7 @@ def by_setting(name, xlabel, ylabel, collected, path, form, zero=False):
     for column in suite.columns:
         cells = [cell for cell in suite.cells() if cell.column is column]
         known = [cell for cell in cells if matcher.expected(cell)]
-        # Times know no protocol.
+        # Times have no protocol.
         groups = (matcher.groups(known) if column.run else None) or [None]
         for group in groups:
             points, drawn = [], []
@@ -156,7 +156,7 @@ def _missing(cell, group, what, runs):
 
 
 def _said(missing, matcher):
-    return (*missing, *(f"left out: {note}" for note in matcher.notes))
+    return (*missing, *(f"skipped: {note}" for note in matcher.notes))
 
 
 def _title(matcher, cells, group, drawn):

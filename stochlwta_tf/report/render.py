@@ -12,19 +12,19 @@ _LEGEND = (
     "over all tasks (mean of the seeds' medians) and has no difference; times are medians with their quartiles."
 )
 _SPLITS = {
-    "standard": "Protocol `standard` has other test classes than the paper's own splits: differences from the paper are of both.",
+    "standard": "Protocol `standard` has other test classes than the paper's own splits, so differences include that of the splits.",
     "original_code": "Protocol `original_code` scores as the published code does, which is not the standard accuracy.",
 }
 _TEX = {"%": r"\%", "_": r"\_", "&": r"\&", "#": r"\#", "±": r"$\pm$", "−": "$-$", "–": "--", "σ": r"$\sigma$"}
 
 
 def markdown(table, level=1, commands=True):
-    """The table as Markdown, each group of results with its details and with the commands that fill what is missing.
+    """The table as Markdown, each group of results with its details and with the commands that fill missing cells.
 
     Args:
         table: A `Table`.
         level: Of its heading.
-        commands: Whether to say what fills the empty cells.
+        commands: Whether to list the commands that fill the empty cells.
     """
     blocks = [f"{'#' * level} {table.suite.title}", _LEGEND]
     if table.suite.note:
@@ -41,7 +41,7 @@ def markdown(table, level=1, commands=True):
 
 
 def latex(table):
-    """The table as LaTeX: for each group a `tabular` of its cells and one of what they are of; the rest in comments."""
+    """The table as LaTeX: for each group a `tabular` of its cells and one of their details; the rest in comments."""
     blocks = [_comment(table.suite.title, _LEGEND, table.suite.note)]
     for group, entries in table.groups:
         filled = [entry for entry in entries if entry.ours is not None]
@@ -52,7 +52,7 @@ def latex(table):
 
 
 def _splits(group, entries):
-    """What a reader must know of the splits where the paper's accuracies stand beside ours, as a list of none or one."""
+    """The remark on splits if the paper's accuracies are compared with ours, as a list of none or one."""
     compared = any(entry.measure == "accuracy" and None not in (entry.ours, entry.paper) for entry in entries)
     return [_SPLITS[group.protocol]] if group and compared and group.protocol in _SPLITS else []
 
@@ -68,7 +68,7 @@ def _comment(*texts):
 
 
 def comma_separated(table):
-    """The table as CSV, a line a cell, with everything that is known of it."""
+    """The table as CSV, one line per cell, with all its details."""
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
     columns = ("row", "variant", "column", "measure", "unit", "ours", "low", "high", "diverged", "seed_std", "seeds", "iterations", "tasks")
@@ -96,7 +96,7 @@ def _plain(value):
 
 
 def _grid(table, entries):
-    """Head and rows of strings, as the paper has them."""
+    """Head and rows of strings, laid out as in the paper."""
     cells = {(entry.label, entry.column): _cell(entry) for entry in entries}
     labels = list(dict.fromkeys(entry.label for entry in entries))
     columns = [column.label for column in table.suite.columns]
@@ -140,7 +140,7 @@ def _signed(value, measure):
 
 
 def _details(entries):
-    """Head and rows of strings: a row a filled cell, with what its number is of."""
+    """Head and rows of strings: one row per filled cell, with its details."""
     seeded = any(entry.seed_std is not None for entry in entries)
     head = ["cell", "ours", *(["std over seeds"] if seeded else []), "seeds", "iterations", "tasks", "paper", "difference", "made by"]
     rows = []
@@ -158,7 +158,7 @@ def _details(entries):
 
 
 def _missing(entries):
-    """Blocks that say what fills the empty cells."""
+    """Blocks that list what fills the empty cells."""
     commands = {}
     for entry in entries:
         if entry.fill_by:
@@ -175,7 +175,7 @@ def _missing(entries):
 
 
 def pipes(head, rows):
-    """A Markdown table; its first column to the left, the others to the right."""
+    """A Markdown table; its first column left-aligned, the others right-aligned."""
     table = [[cell.replace("|", r"\|") for cell in row] for row in (head, *rows)]
     left = [i == 0 or name == "made by" for i, name in enumerate(head)]
     widths = [3 if name == "made by" else max(len(row[i]) for row in table) for i, name in enumerate(head)]

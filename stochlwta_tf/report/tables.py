@@ -1,4 +1,4 @@
-"""The paper's tables from results: ours beside the printed numbers, cell by cell."""
+"""The paper's tables from results: our numbers and the printed ones, cell by cell."""
 
 from typing import NamedTuple
 
@@ -13,17 +13,17 @@ class Entry(NamedTuple):
     """A cell of a table.
 
     Attributes:
-        row, variant, label, column, measure, unit: Which cell; the label is of row and variant.
+        row, variant, label, column, measure, unit: Which cell; the label combines row and variant.
         ours: Mean over seeds of the means over test tasks, or, where tasks diverged, of the medians; or a median time, a count.
         low, high: Its 95 % interval over seeds and tasks together (`intervals.over_seeds_and_tasks`), or a time's quartiles.
-        diverged: How many tasks diverged, of those of all seeds.
-        batch: Tasks of a meta-iteration, of its time.
-        seed_std: Standard deviation over seeds, where there are two or more.
-        seeds, iterations, tasks, device: Of the runs.
+        diverged: How many tasks diverged, over all seeds.
+        batch: For a time: tasks in a meta-iteration.
+        seed_std: Standard deviation over seeds, if there are two or more.
+        seeds, iterations, tasks, device: Those of the runs.
         paper, paper_std: As printed.
-        made_by: The command that made our number.
-        fill_by: For a missing cell the command that fills it.
-        lacking: For a missing cell whose runs are there, the folders of those without the measure.
+        made_by: The command that produced our number.
+        fill_by: For a missing cell, the command that fills it.
+        lacking: For a missing cell with runs, the folders of those without the measure.
         unknown: For a cell without a configuration in this version, the configuration's name.
     """
 
@@ -52,18 +52,18 @@ class Entry(NamedTuple):
 
     @property
     def difference(self):
-        """Ours less the paper's; None where ours is a median, as the paper's is a mean."""
+        """Ours minus the paper's; None if ours is a median, because the paper's is a mean."""
         return None if self.ours is None or self.paper is None or self.diverged else self.ours - self.paper
 
 
 class Table(NamedTuple):
-    """A table: what each group of results has in its cells.
+    """A table: the cells of each group of results.
 
     Attributes:
         suite: The `Suite` that lays it out.
         literature: Rows that the paper quotes, `{label: [number or None]}`.
-        groups: Pairs of `Group` and its `Entry`s; one group with no number of ours where there are no runs.
-        notes: A line for each result that seems meant for the table and is not in it.
+        groups: Pairs of `Group` and its `Entry`s; one group without numbers of ours if there are no runs.
+        notes: A line for each result that seems to belong to the table but is not in it.
     """
 
     suite: suites.Suite
@@ -73,7 +73,7 @@ class Table(NamedTuple):
 
 
 def table(suite, collected):
-    """Fills a suite's cells with what was collected.
+    """Fills a suite's cells with collected results.
 
     Args:
         suite: A `Suite`.
@@ -84,7 +84,7 @@ def table(suite, collected):
 
     Example:
 
-        table(suites.load("table5"), collect("results"))
+    >>> table(suites.load("table5"), collect("results"))
     """
     matcher, cells = Matcher(collected), suite.cells()
     groups = matcher.groups(cells) or [None]
@@ -137,7 +137,7 @@ def _measured(entry, matched):
 
 
 def interval(measures, tasks):
-    """Mean over seeds of a `Measure`, and half of its 95 % interval over seeds and tasks together."""
+    """Mean over seeds of a `Measure`, and half the width of its 95 % interval over seeds and tasks together."""
     return intervals.over_seeds_and_tasks([m.value for m in measures], [m.ci95 for m in measures], tasks)
 
 

@@ -1,4 +1,4 @@
-"""Task distributions: what the learners are trained and tested on."""
+"""Task distributions, on which learners are trained and tested."""
 
 from stochlwta_tf.tasks.cifar100 import Cifar100
 from stochlwta_tf.tasks.class_bank import ClassBank

@@ -1,23 +1,23 @@
-"""Random changes of training images that leave their class as it is."""
+"""Data augmentation: random changes of training images that preserve their class."""
 
 import tensorflow as tf
 
 
 def augmented(noise: tf.Tensor, images: tf.Tensor, flip: bool, shift: int) -> tf.Tensor:
-    """Mirrors each image left to right with probability one half, and moves it, each on its own.
+    """Mirrors each image left to right with probability one half and shifts it, independently for each image.
 
     Args:
         noise: Uniform noise in (0, 1), `[images, 3]`.
         images: `[images, height, width, channels]`.
         flip: Whether to mirror.
-        shift: Largest move up, down, left and right, in pixels, each whole number as likely; the pixels at the edge are repeated.
+        shift: Largest shift up, down, left and right, in pixels, uniform over whole numbers; edge pixels are repeated.
 
     Returns:
         Images of the same shape and type.
 
     Example:
 
-        augmented(noise, images, flip=True, shift=4)
+    >>> augmented(noise, images, flip=True, shift=4)
     """
     height, width = images.shape[1:3]
     down, right = (tf.cast(noise[:, i, None] * (2 * shift + 1), tf.int32) - shift for i in range(2))

@@ -20,7 +20,7 @@ from stochlwta_tf.tasks.class_bank import ClassBank
 
 _FORMAT = 1
 _HOUR = 3600.0
-# What this process has read and still uses: its splits share one bank, checked once.
+# Banks that this process has read and still uses: its splits share one, checked once.
 _in_use: weakref.WeakValueDictionary[tuple, ClassBank] = weakref.WeakValueDictionary()
 
 
@@ -31,14 +31,14 @@ def cache_folder() -> Path:
 
 
 def cached_bank(name: str, settings: dict[str, Any], build: Callable[[], ClassBank]) -> ClassBank:
-    """The bank that `build()` makes, memory-mapped from the cache where it was made before.
+    """The bank that `build()` makes, memory-mapped from the cache if it exists there.
 
-    Each bank is two files, the images and then an index with their checksum and digests; each appears at once or not at all.  So a
-    process killed while it writes leaves nothing that counts, and whatever is missing, cut or altered is made again.
+    Each bank is two files, the images and then an index with their checksum and digests; each appears completely or not at
+    all.  A process killed while writing therefore leaves no valid entry, and missing, truncated or altered files are rebuilt.
 
     Args:
         name: Name of the data set, begins the file names.
-        settings: JSON-ready dict of all that decides the content: preprocessing, versions.
+        settings: JSON-ready dict of everything that determines the content: preprocessing, versions.
         build: Function without arguments that returns a `ClassBank`.
 
     Raises:
@@ -46,7 +46,7 @@ def cached_bank(name: str, settings: dict[str, Any], build: Callable[[], ClassBa
 
     Example:
 
-        bank = cached_bank("letters", {"size": 28}, draw_letters)
+    >>> bank = cached_bank("letters", {"size": 28}, draw_letters)
     """
     settings = {"name": name, "format": _FORMAT, **settings}
     digest = hashlib.sha256(json.dumps(settings, sort_keys=True).encode()).hexdigest()[:16]
@@ -60,7 +60,7 @@ def cached_bank(name: str, settings: dict[str, Any], build: Callable[[], ClassBa
         except OSError as error:
             where = f"{stem.parent} ({error.strerror or error})"
             raise DataError(f"Cannot write prepared data to {where}; set STOCHLWTA_CACHE to a writable folder.") from error
-        bank = _read(stem) or bank  # mapped from the file, so that what was built need not stay in memory
+        bank = _read(stem) or bank  # mapped from the file, so that the built arrays can be freed
     return bank
 
 
@@ -74,7 +74,7 @@ def _read(stem: Path) -> ClassBank | None:
             images = np.load(paths[1], mmap_mode="r")
             if _checksum(paths[1], images.offset) != index["crc32"]:
                 return None
-            # Banks that were stored before the digests were are still good.
+            # Banks stored before digests were added are still valid.
             digests = np.frombuffer(base64.b64decode(index["digests"]), "uint8").reshape(-1, 16) if "digests" in index else None
             bank = ClassBank(images, index["first"], index["count"], index["names"], digests)
             return _in_use.setdefault(state, bank)
@@ -84,7 +84,7 @@ def _read(stem: Path) -> ClassBank | None:
 
 
 def _checksum(path: Path, offset: int) -> int:
-    """Of a file from `offset` on; read, not mapped, because every page of a mapping that was touched counts as memory."""
+    """CRC-32 of a file from `offset` on; read, not mapped, because every touched page of a mapping counts as memory."""
     crc = 0
     with open(path, "rb") as file:
         file.seek(offset)
@@ -95,7 +95,7 @@ def _checksum(path: Path, offset: int) -> int:
 
 def _write(stem: Path, settings: dict[str, Any], bank: ClassBank) -> None:
     stem.parent.mkdir(parents=True, exist_ok=True)
-    for left in stem.parent.glob(f".{stem.name}*"):  # by a killed process; a younger one may still be written
+    for left in stem.parent.glob(f".{stem.name}*"):  # by a killed process; a newer one may still be written
         if time.time() - left.stat().st_mtime > _HOUR:
             left.unlink(missing_ok=True)
     images = np.ascontiguousarray(bank.images)
@@ -107,7 +107,7 @@ def _write(stem: Path, settings: dict[str, Any], bank: ClassBank) -> None:
 
 
 def _replace(path: Path, write: Callable[[IO[bytes]], object]) -> None:
-    """Writes a file beside `path` and moves it there in one step."""
+    """Writes a file next to `path` and moves it there atomically."""
     with tempfile.NamedTemporaryFile(dir=path.parent, prefix=f".{path.name}.", delete=False) as file:
         try:
             write(file)

@@ -29,18 +29,18 @@ class Cifar100(ImageTasks):
 
     Args:
         split, batch, seed: As in `TaskDistribution`.
-        splits: `"cifar_fs"` or `"fc100"`; no matter for `paper`.
+        splits: `"cifar_fs"` or `"fc100"`; ignored under `paper`.
         data_dir: Folder of TensorFlow Datasets; `None` for `$TFDS_DATA_DIR`, else `~/tensorflow_datasets`.
         protocol: `"standard"`, `"paper"` or `"original_code"`.
         **options: `way`, `shot`, `queries` and the others of `ImageTasks`.
 
     Raises:
         ConfigurationError: If an option is out of its range.
-        DataError: If the data is neither there nor can be downloaded.
+        DataError: If the data is missing and cannot be downloaded.
 
     Example:
 
-        tasks = Cifar100("train", batch=50, seed=0, way=5, shot=1, train_queries=0)
+    >>> tasks = Cifar100("train", batch=50, seed=0, way=5, shot=1, train_queries=0)
     """
 
     protocols = ("standard", "paper", "original_code")

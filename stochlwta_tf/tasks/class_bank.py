@@ -18,8 +18,8 @@ _DIGEST = 16  # bytes of an image's digest
 class ClassBank:
     """uint8 images of many classes in one array; a class is a run of neighbouring images.
 
-    The array may be memory-mapped, and subsets share it: picking the classes of a split copies nothing, and what is later held in memory
-    for sampling is held once.
+    The array may be memory-mapped, and subsets share it: selecting the classes of a split copies nothing, and the images are held in
+    memory for sampling only once.
 
     Args:
         images: uint8 array `[images, height, width, channels]`, sorted by class.
@@ -29,12 +29,12 @@ class ClassBank:
         digests: The images' digests where they are known, uint8 `[images, 16]`; see the property.
 
     Raises:
-        DataError: If the arrays do not fit together, or a class is empty.
+        DataError: If the arrays are inconsistent, or a class is empty.
 
     Example:
 
-        bank = ClassBank.from_labels(images, labels, names=["cat", "dog"])
-        bank.subset(["dog"]).count
+    >>> bank = ClassBank.from_labels(images, labels, names=["cat", "dog"])
+    >>> bank.subset(["dog"]).count
     """
 
     def __init__(
@@ -61,7 +61,7 @@ class ClassBank:
 
     @classmethod
     def from_labels(cls, images: np.ndarray, labels: np.ndarray, names: Sequence[str]) -> "ClassBank":
-        """A bank from images in any order; `names[label]` is the name of a label, the order within a class is kept."""
+        """A bank from images in any order; `names[label]` is the name of a label, and the order within a class is kept."""
         labels = np.asarray(labels)
         if len(labels) != len(images) or not np.all((labels >= 0) & (labels < len(names))):
             raise DataError(f"Each of {len(images)} images needs a label from 0 to {len(names) - 1}. Received: {len(labels)} labels.")
@@ -109,9 +109,9 @@ class ClassBank:
         return {group: self.subset(names) for group, names in groups.items()}
 
     def rotated(self) -> "ClassBank":
-        """A bank with four times the classes: every class turned by 0, 90, 180 and 270 degrees; images must be square.
+        """A bank with four times the classes: every class rotated by 0, 90, 180 and 270 degrees; images must be square.
 
-        Copies the images: sampling from the copies is faster than turning pixels in every task.
+        Copies the images: sampling from the copies is faster than rotating pixels in every task.
         """
         if self.images.shape[1] != self.images.shape[2]:
             raise DataError(f"Only square images can be rotated into new classes. Received: {self.images.shape[1]}x{self.images.shape[2]}.")
@@ -121,7 +121,7 @@ class ClassBank:
 
     @staticmethod
     def unrotated(name: str) -> str:
-        """The name of the class that a class of `rotated()` was turned from; any other as it is."""
+        """The name of the original class of a class of `rotated()`; any other name is returned unchanged."""
         return re.sub(r" (0|90|180|270)°$", "", name)
 
     def check(self, way: int, images: int) -> None:
@@ -144,11 +144,12 @@ class ClassBank:
         return self._digests
 
     def fingerprint(self) -> str:
-        """A SHA-256 in hexadecimals of what tasks are drawn from: the classes' names and images, in their order.
+        """A hexadecimal SHA-256 of what tasks are drawn from: the names and images of the classes, in order.
 
         Example:
 
-            bank.fingerprint() == bank.subset(bank.names).fingerprint()  # True
+        >>> bank.fingerprint() == bank.subset(bank.names).fingerprint()
+        True
         """
         total = hashlib.sha256(json.dumps([self.names, self.count.tolist(), self.images.shape[1:]]).encode())
         for start, n in zip(self.first, self.count, strict=True):
@@ -157,7 +158,7 @@ class ClassBank:
 
     @property
     def tensor(self) -> tf.Tensor:
-        """The images as a uint8 `tf.Variable` in host memory, one for all banks that were taken from one and hold the same images.
+        """The images as a uint8 `tf.Variable` in host memory, one for all banks that share their origin and hold the same images.
 
         A variable, because a graph holds it by reference: tf.data writes a captured tensor into the graph again for every iterator.
         """
@@ -170,7 +171,7 @@ class ClassBank:
         return tensors[key]
 
     def _release(self) -> None:
-        """Gives back the pages of a memory map that were just read, which would count as this process's memory."""
+        """Releases the pages of a memory map that were just read, which would count as this process's memory."""
         mapped = getattr(self.images, "_mmap", None)
         if mapped is not None and hasattr(mapped, "madvise"):
             mapped.madvise(mmap.MADV_DONTNEED)

@@ -1,4 +1,4 @@
-"""Which classes each split of a data set has, as the field has agreed on them (`class_lists.yaml`)."""
+"""The established classes of each split of a data set (`class_lists.yaml`)."""
 
 import functools
 from importlib import resources
@@ -20,6 +20,7 @@ def class_list(name: str) -> Any:
 
     Example:
 
-        class_list("cifar_fs")["test"]  # ["baby", "bed", …]
+    >>> class_list("cifar_fs")["test"][:2]
+    ['baby', 'bed']
     """
     return _all()[name]

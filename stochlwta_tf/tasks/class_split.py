@@ -1,4 +1,4 @@
-"""Which classes are for training, validation and testing: from a file, or by a seed."""
+"""Which classes are for training, validation and testing: from a file, or from a seed."""
 
 import csv
 import io
@@ -18,20 +18,21 @@ NotNegative = Annotated[float, Field(ge=0)]
 
 
 def from_file(path: str | Path) -> dict[str, list[str]]:
-    """The classes of each split, as a file says.
+    """The classes of each split, read from a file.
 
     A YAML or JSON file maps `train`, `validation` (or `val`) and `test` to lists of class names; a CSV file has the columns `split` and
     `class`.
 
     Args:
-        path: The file; its ending tells its kind.
+        path: The file; its extension determines its kind.
 
     Raises:
-        DataError: If it cannot be read, or says something else.
+        DataError: If it cannot be read, or has other content.
 
     Example:
 
-        from_file("splits.yaml")  # {"train": ["cat", "dog"], "test": ["owl"]}
+    >>> from_file("splits.yaml")
+    {'train': ['cat', 'dog'], 'test': ['owl']}
     """
     path = Path(path).expanduser()
     try:
@@ -58,19 +59,20 @@ def from_file(path: str | Path) -> dict[str, list[str]]:
 
 
 def by_seed(names: Sequence[str], sizes: Sequence[float], seed: int) -> dict[str, list[str]]:
-    """The classes of each split in a random order of the names, which depends on the seed and the names alone.
+    """The classes of each split in a random order of the names, which depends only on the seed and the names.
 
     Args:
         names: All classes.
-        sizes: Of training, validation and testing: fractions that sum to 1 (rounded, the test has the rest), or numbers of classes.
+        sizes: Of training, validation and testing: fractions that sum to 1 (rounded; the test gets the rest), or numbers of classes.
         seed: Of the order.
 
     Raises:
-        ConfigurationError: If the sizes are neither, or ask for more classes than there are.
+        ConfigurationError: If the sizes are neither, or exceed the number of classes.
 
     Example:
 
-        by_seed(["a", "b", "c", "d"], (0.5, 0.25, 0.25), seed=0)
+    >>> by_seed(["a", "b", "c", "d"], (0.5, 0.25, 0.25), seed=0)
+    {'train': ['c', 'd'], 'validation': ['b'], 'test': ['a']}
     """
     n = len(names)
     if math.isclose(sum(sizes), 1.0, abs_tol=1e-6):

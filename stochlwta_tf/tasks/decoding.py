@@ -13,29 +13,31 @@ from rich.progress import track
 from stochlwta_tf.errors import DataError
 
 EXTENSIONS = frozenset({".jpg", ".jpeg", ".png", ".bmp", ".gif", ".webp", ".tif", ".tiff", ".ppm", ".pgm", ".pbm", ".jp2"})
-# Folders that systems and editors leave among pictures, full of thumbnails and copies of them; beside these, whatever is hidden.
+# Folders of thumbnails and copies that systems and editors leave among pictures; hidden files are skipped, too.
 _LEFTOVERS = frozenset({"__macosx", "@eadir", "@recycle", "#recycle", "#snapshot", "$recycle.bin", "lost+found"})
 _THREADS = 4  # Pillow decodes outside Python's lock
 
 
 def is_leftover(name: str) -> bool:
-    """Whether a file or folder of this name is hidden, or one that a system or an editor keeps for itself.
+    """Whether a file or folder of this name is hidden, or one that a system or an editor creates for its own use.
 
     Example:
 
-        is_leftover(".ipynb_checkpoints"), is_leftover("@eaDir"), is_leftover("cats")  # (True, True, False)
+    >>> is_leftover(".ipynb_checkpoints"), is_leftover("@eaDir"), is_leftover("cats")
+    (True, True, False)
     """
     return name.startswith(".") or name.lower() in _LEFTOVERS
 
 
 def is_picture(path: Path) -> bool:
-    """Whether a `Path`, relative to the data's folder, has a picture's ending and lies in no leftover folder.
+    """Whether a `Path`, relative to the data's folder, has a picture's extension and is not in a leftover folder.
 
-    A copy in a hidden folder would be one more picture of its class, so that a query could be a support image.
+    A copy in a hidden folder would count as another picture of its class, so that a query could be a support image.
 
     Example:
 
-        is_picture(Path("deeper/1.png")), is_picture(Path(".ipynb_checkpoints/1-checkpoint.png"))  # (True, False)
+    >>> is_picture(Path("deeper/1.png")), is_picture(Path(".ipynb_checkpoints/1-checkpoint.png"))
+    (True, False)
     """
     return path.suffix.lower() in EXTENSIONS and not any(map(is_leftover, path.parts))
 
@@ -43,8 +45,8 @@ def is_picture(path: Path) -> bool:
 def decode(data: bytes, size: int, channels: int, where: str | Path) -> np.ndarray:
     """The pixels of one picture.
 
-    Transparent pictures are laid on white, 16-bit ones keep their upper 8 bits (rounded), of moving ones the first frame is taken, and
-    photographs are turned upright as their camera noted.  A picture of another size is resized whole (Lanczos), not cropped.
+    Transparent pictures are composited onto white, 16-bit ones keep their upper 8 bits (rounded), animations give their first frame, and
+    photographs are rotated upright by their EXIF orientation.  A picture of another size is resized whole (Lanczos), not cropped.
 
     Args:
         data: The file's bytes.
@@ -56,11 +58,12 @@ def decode(data: bytes, size: int, channels: int, where: str | Path) -> np.ndarr
         uint8 array `[size, size, channels]`.
 
     Raises:
-        DataError: If it is not a picture, is cut off or damaged, or has a mode without a fixed white.
+        DataError: If it is not a picture, is truncated or damaged, or has a mode without a fixed white.
 
     Example:
 
-        decode(Path("cat.png").read_bytes(), 84, 3, "cat.png").shape  # (84, 84, 3)
+    >>> decode(Path("cat.png").read_bytes(), 84, 3, "cat.png").shape
+    (84, 84, 3)
     """
     try:
         with Image.open(io.BytesIO(data)) as image:
@@ -75,7 +78,7 @@ def decode(data: bytes, size: int, channels: int, where: str | Path) -> np.ndarr
 
 
 def _opaque(image: Image.Image) -> Image.Image:
-    """The picture in 8 bits and without transparency."""
+    """The picture with 8 bits per channel and without transparency."""
     if image.mode == "F":
         raise ValueError("its pixels are floating-point numbers, of which none is white")
     if image.mode.startswith("I"):
@@ -87,11 +90,11 @@ def _opaque(image: Image.Image) -> Image.Image:
 
 
 def in_parallel(function: Callable, items: Sequence, title: str) -> Iterator:
-    """The results of a function over a list, in its order, while a bar on the terminal says how far it is.
+    """The results of a function over a list, in order, with a progress bar on the terminal.
 
     Example:
 
-        np.stack(list(in_parallel(read, paths, "Decoding")))
+    >>> np.stack(list(in_parallel(read, paths, "Decoding")))
     """
     console = Console(stderr=True)
     with ThreadPool(_THREADS) as pool:

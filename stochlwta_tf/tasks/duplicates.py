@@ -1,4 +1,4 @@
-"""Images that a data set holds twice, pixel for pixel: within a split, or in training and test."""
+"""Duplicate images of a data set, pixel for pixel: within a split, or across training and test."""
 
 from collections.abc import Mapping
 from typing import NamedTuple
@@ -19,7 +19,7 @@ class Place(NamedTuple):
 def duplicates(banks: Mapping[str, ClassBank]) -> list[tuple[Place, Place]]:
     """Pairs of different images with the same pixels.
 
-    Of images that are the same, each is paired with the first of them.  An image that belongs to two splits (training and validation may
+    Each further copy of an image is paired with the first one.  An image that belongs to two splits (training and validation may
     share a bank) is one image, not two.
 
     Args:
@@ -30,7 +30,8 @@ def duplicates(banks: Mapping[str, ClassBank]) -> list[tuple[Place, Place]]:
 
     Example:
 
-        duplicates({"train": train, "test": test})  # [(Place("train", "a", 3), Place("test", "b", 0))]
+    >>> duplicates({"train": train, "test": test})
+    [(Place(split='train', label='a', index=3), Place(split='test', label='b', index=0))]
     """
     first: dict[bytes, Place] = {}
     found: list[tuple[Place, Place]] = []
@@ -51,11 +52,12 @@ def duplicates(banks: Mapping[str, ClassBank]) -> list[tuple[Place, Place]]:
 
 
 def distinct(bank: ClassBank) -> np.ndarray:
-    """Numbers of the images that are the first of their pixels within their class, in increasing order.
+    """Indices of the first copy of each image within its class, in increasing order.
 
     Example:
 
-        distinct(bank)  # array([0, 1, 3]): image 2 is image 0 or 1 once more
+    >>> distinct(bank)  # image 2 is a copy of image 0 or 1
+    array([0, 1, 3])
     """
     kept = []
     for start, count in zip(bank.first, bank.count, strict=True):

@@ -1,4 +1,4 @@
-"""Few-shot character images drawn from the fonts that come with matplotlib: real data for every machine, without a download."""
+"""Few-shot character images drawn from the fonts that come with matplotlib: data on every machine, without a download."""
 
 import math
 import unicodedata
@@ -37,7 +37,7 @@ class Glyphs(ImageTasks):
     on Greek, Coptic, Hebrew, Arabic, Tifinagh, N'Ko and Old Italic.  Of characters that look alike at equal size (Latin A, Greek Alpha,
     Cyrillic A; c and C) the first in that order stays.  `GREEK` and the others are how class names begin: `"GREEK SMALL LETTER PI"`.
 
-    Deterministic for given versions of matplotlib, Pillow and FreeType; drawn once and cached.  Canadian syllabics are turned copies of
+    Deterministic for given versions of matplotlib, Pillow and FreeType; drawn once and cached.  Canadian syllabics are rotated copies of
     each other, so `rotations=True` makes classes that look alike.
 
     Args:
@@ -46,7 +46,7 @@ class Glyphs(ImageTasks):
 
     Example:
 
-        tasks = Glyphs("test", batch=25, seed=0, way=5, shot=1)
+    >>> tasks = Glyphs("test", batch=25, seed=0, way=5, shot=1)
     """
 
     input_shape = (_SIZE, _SIZE, 1)

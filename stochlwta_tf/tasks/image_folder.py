@@ -1,4 +1,4 @@
-"""One's own images: a folder for each class, or a CSV file that says which class a picture is of."""
+"""The user's own images: a folder for each class, or a CSV file that says which class a picture is of."""
 
 import csv
 import hashlib
@@ -24,11 +24,11 @@ from stochlwta_tf.tasks.task import at_least
 
 
 class ImageFolder(ImageTasks):
-    """Few-shot tasks from any pictures: of every mode and size, converted to one (see `decoding.decode`), and cached.
+    """Few-shot tasks from any pictures: of any mode and size, converted to a common one (see `decoding.decode`) and cached.
 
     Pictures are decoded again when a file was added, removed or changed.  Classes and pictures are in the order of their names.  No query
-    is a support image: what lies in hidden folders, or in those that systems keep for themselves, is left out, and pictures of a class
-    with the same pixels count once.
+    is a support image: hidden folders and those that systems create for their own use are skipped, and pictures of a class with the same
+    pixels count once.
 
     Args:
         split, batch, seed: As in `TaskDistribution`.
@@ -39,13 +39,13 @@ class ImageFolder(ImageTasks):
         split_file: YAML, JSON or CSV file that says which classes are for training, validation and testing; see `class_split.from_file`.
         class_split: Without `split_file`: the classes for training, validation and testing, as fractions that sum to 1 or as numbers of
             classes.
-        split_seed: Without `split_file`: seed of the order in which classes are told to the splits.
+        split_seed: Without `split_file`: seed of the order in which classes are assigned to the splits.
         protocol: `"standard"`, or `"original_code"`, which has the same splits.
-        classes: The names of this split's classes where a run recorded them; then `split_file` and `class_split` are not asked.
+        classes: The names of this split's classes if a run recorded them; then `split_file` and `class_split` are ignored.
         **options: `way`, `shot`, `queries` and the others of `ImageTasks`.
 
     Attributes:
-        notes: What a result must say of the data: pictures that occur twice.
+        notes: What a result must state about the data: pictures that occur twice.
 
     Raises:
         ConfigurationError: If an option is out of its range, or the protocol is `paper`.
@@ -53,7 +53,7 @@ class ImageFolder(ImageTasks):
 
     Example:
 
-        tasks = ImageFolder("test", batch=4, seed=0, data_dir="birds", size=84, way=5, shot=1)
+    >>> tasks = ImageFolder("test", batch=4, seed=0, data_dir="birds", size=84, way=5, shot=1)
     """
 
     def __init__(
@@ -107,7 +107,7 @@ class ImageFolder(ImageTasks):
 
 
 def _notes(labels: Sequence[str], bank: ClassBank, banks: Mapping[str, ClassBank]) -> Iterator[str]:
-    """What a result must say of pictures that occur twice; `labels` are those of all files."""
+    """What a result must state about pictures that occur twice; `labels` are those of all files."""
     files = dict(zip(*np.unique(labels, return_counts=True), strict=True))
     fewer = [name for name, count in zip(bank.names, bank.count, strict=True) if count < files[name]]
     if fewer:

@@ -4,6 +4,7 @@ import copy
 from collections.abc import Mapping
 from typing import Annotated, Any
 
+import numpy as np
 import tensorflow as tf
 from pydantic import Field
 from typing_extensions import Self
@@ -20,27 +21,27 @@ class ImageTasks(TaskDistribution):
     """N-way K-shot tasks: N classes, K support and q query images of each, all different; labels are permuted.
 
     Pixels are float32 in [0, 1].  Images are ordered by class: with K = 2 the support labels are 0, 0, 1, 1, …, N−1, N−1.  Classes come
-    in random order, so a class gets every label equally often.  A data set is a subclass that passes on its three banks, as the protocol
-    splits them.
+    in random order, so a class gets every label equally often.  A data set is a subclass that passes its three banks, split as the
+    protocol says.
 
     Args:
-        banks: A `ClassBank` for each split that is used, as a dict.
+        banks: A dict with a `ClassBank` for each split in use.
         split, batch, seed: As in `TaskDistribution`.
         way: Classes in a task (N).
         shot: Support images of each class (K).
         queries: Query images of each class (q); 0 for learners that use the support set alone.
         train_shot: K in the train split; `None` for the same.
         train_queries: q in the train split; `None` for the same.
-        rotations: Whether the training classes turned by 90, 180 and 270 degrees are further classes to train on; takes four times the
-            memory.  Validation and test classes stay upright.
+        rotations: Whether the training classes rotated by 90, 180 and 270 degrees are added as further training classes; takes four times
+            the memory.  Validation and test classes are not rotated.
         flip: Whether each training image is mirrored left to right with probability one half (not for characters).
-        shift: Pixels that each training image is moved by, at most, in each direction.
+        shift: Largest shift of each training image in each direction, in pixels.
         protocol: `"standard"`, `"paper"` or `"original_code"`, see `protocols.py`; the last draws classes and images with replacement, and
             one query of each class in a test task.
 
     Attributes:
         bank: The classes that tasks are drawn from.
-        rules: How they are drawn and scored: the protocol's `Rules`.
+        rules: The protocol's `Rules` for drawing and scoring.
 
     Raises:
         ConfigurationError: If an option is out of its range, or in protocol `standard` a class is in both training and test.
@@ -48,12 +49,13 @@ class ImageTasks(TaskDistribution):
 
     Example:
 
-        tasks = ImageTasks({"train": bank}, "train", batch=50, seed=0, way=5, shot=1)
-        tasks.sample(0).support_x.shape  # [50, 5, 28, 28, 1]
+    >>> tasks = ImageTasks({"train": bank}, "train", batch=50, seed=0, way=5, shot=1)
+    >>> tasks.sample(0).support_x.shape
+    TensorShape([50, 5, 28, 28, 1])
     """
 
-    kind = "classification"
-    #: The protocols that a data set has.
+    kind, likelihood = "classification", "categorical"
+    #: The protocols that a data set supports.
     protocols: tuple[str, ...] = ("standard", "original_code")
 
     def __init__(
@@ -112,12 +114,24 @@ class ImageTasks(TaskDistribution):
 
         Example:
 
-            tasks.variant(rules=tasks.rules._replace(image_replacement=False))
+        >>> tasks.variant(rules=tasks.rules._replace(image_replacement=False))
         """
         twin = copy.copy(self)
         vars(twin).update(changes)
         twin._check()
         return twin
+
+    def pool(self, start: int | None, size: int) -> tuple[dict[str, Any], np.ndarray]:
+        if self.rules.image_replacement:
+            raise ConfigurationError(f"active learning needs images without replacement. Received: protocol {self.protocol}.")
+        if size % self.way:
+            raise ConfigurationError(f"active_learning.pool must be a multiple of task.way={self.way}. Received: {size}.")
+        start = self.shot if start is None else start
+        shot = start + size // self.way
+        return {"shot": shot}, np.arange(self.way * shot) % shot < start  # images come in the order of their classes
+
+    def query_groups(self, batch: Task) -> tuple[np.ndarray, int, str]:
+        return batch.query_y.numpy(), self.way, "class"
 
     def sample_tasks(self, keys: tf.Tensor) -> Task:
         sizes = tf.fill([keys.shape[0]], len(self.bank))
@@ -142,14 +156,14 @@ class ImageTasks(TaskDistribution):
 def choose(keys: tf.Tensor, sizes: tf.Tensor, n: int, largest: int, replacement: bool = False) -> tf.Tensor:
     """For each entry of `sizes`, `n` numbers from 0 to that size − 1 in random order, each equally likely.
 
-    Without replacement they are the places of the `n` largest of as many uniform numbers.
+    Without replacement they are the positions of the `n` largest of that many uniform numbers.
 
     Args:
         keys: Noise keys, `[tasks, 2]`.
         sizes: int32 tensor `[tasks, ...]` of known shape.
         n: How many to draw; without replacement at most the smallest size.
         largest: The largest size.
-        replacement: Whether a number may come twice.
+        replacement: Whether a number may occur twice.
 
     Returns:
         int32 tensor `sizes.shape + [n]`.

@@ -27,7 +27,7 @@ class MiniImageNet(ImageTasks):
 
     The protocol decides the splits.  `standard`: the 64, 16 and 20 classes of Ravi & Larochelle.  `paper`: the same classes in all splits;
     of each class's images three quarters are for training and validation, one quarter for testing (450 and 150 of 600: 45,000 and 15,000
-    images in all), by a shuffle that is the same for all time.  The paper says no more than 45,000 and 15,000 images; that these are
+    images in all), by a fixed shuffle.  The paper only says 45,000 and 15,000 images; that these are
     images of the same classes is our reading.  `original_code`: a "class" is all images that have the same number within their classes'
     folders, as the published code labels them; each split has the files of the standard split.
 
@@ -38,14 +38,14 @@ class MiniImageNet(ImageTasks):
         **options: `way`, `shot`, `queries` and the others of `ImageTasks`.
 
     Attributes:
-        notes: What a result must say of the data: whether images are missing.
+        notes: What a result must state about the data: whether images are missing.
 
     Raises:
-        DataError: If the data is not there or damaged, or its files have no numbers where the protocol needs them.
+        DataError: If the data is missing or damaged, or its files have no numbers where the protocol needs them.
 
     Example:
 
-        tasks = MiniImageNet("train", batch=4, seed=0, way=5, shot=1)
+    >>> tasks = MiniImageNet("train", batch=4, seed=0, way=5, shot=1)
     """
 
     protocols = ("standard", "paper", "original_code")
@@ -101,7 +101,7 @@ def load(layout: layouts.Layout) -> ClassBank:
 
 
 def shuffled(bank: ClassBank) -> ClassBank:
-    """The bank with the images of each class in an order that depends on the class's name and number of images alone."""
+    """The bank with the images of each class in an order that depends only on the class's name and number of images."""
     order = [
         first + np.random.RandomState(zlib.crc32(name.encode())).permutation(count)
         for name, first, count in zip(bank.names, bank.first, bank.count, strict=True)
@@ -110,7 +110,7 @@ def shuffled(bank: ClassBank) -> ClassBank:
 
 
 def by_file_number(layout: layouts.Layout, bank: ClassBank) -> ClassBank:
-    """The same images, of which those with one file number are a class, named such as `"train/17"`.
+    """The same images, grouped into classes by file number, with names such as `"train/17"`.
 
     Raises:
         DataError: If a file has no number.

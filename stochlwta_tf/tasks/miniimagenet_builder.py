@@ -21,9 +21,9 @@ class MiniImageNetBuilder(tfds.core.GeneratorBasedBuilder):
 
     Example:
 
-        import stochlwta_tf.tasks.miniimagenet_builder  # registers it
-        builder = tfds.builder("miniimagenet")
-        builder.download_and_prepare(download_config=tfds.download.DownloadConfig(manual_dir="data/miniimagenet"))
+    >>> import stochlwta_tf.tasks.miniimagenet_builder  # registers it
+    >>> builder = tfds.builder("miniimagenet")
+    >>> builder.download_and_prepare(download_config=tfds.download.DownloadConfig(manual_dir="data/miniimagenet"))
     """
 
     name = "miniimagenet"

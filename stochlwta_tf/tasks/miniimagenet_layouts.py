@@ -1,4 +1,4 @@
-"""The forms in which people have mini-ImageNet, read alike: for each split a list of images, ordered by class and file name."""
+"""The layouts in which mini-ImageNet is distributed, read alike: for each split a list of images, ordered by class and file name."""
 
 import csv
 import functools
@@ -18,7 +18,7 @@ from stochlwta_tf.tasks.class_lists import class_list
 from stochlwta_tf.tasks.decoding import decode, is_leftover, is_picture
 
 SIZE = 84
-SPLIT_FILES = {"train": "train", "validation": "val", "test": "test"}  # split: how its files and folders are called
+SPLIT_FILES = {"train": "train", "validation": "val", "test": "test"}  # split: name of its files and folders
 _CACHE = "mini-imagenet-cache-{}.pkl"
 EXPECTED = (
     "images/ (or images.zip) with train.csv, val.csv and test.csv; or train/, val/ and test/ with a folder for each class; or the class"
@@ -46,11 +46,12 @@ def find(folder: Path) -> "Layout":
         folder: What holds one of the layouts of `EXPECTED`.
 
     Raises:
-        DataError: If it holds none; the message says what is there and what would do.
+        DataError: If it holds none; the message says what is there and what is expected.
 
     Example:
 
-        find("data/miniimagenet").examples("test")[0].label  # "n01930112"
+    >>> find("data/miniimagenet").examples("test")[0].label
+    'n01930112'
     """
     folder = Path(folder)
     names = sorted(path.name for path in folder.iterdir()) if folder.is_dir() else []
@@ -85,7 +86,7 @@ class Layout:
         return [Example(label, file, functools.partial(self._pixels, label, file)) for label, file in sorted(self._listed(split))]
 
     def state(self) -> list:
-        """Names, sizes and times of the files: what changes where the content does, as JSON-ready lists."""
+        """Names, sizes and times of the files, which change with the content, as JSON-ready lists."""
         status = ((file, file.stat()) for file in self._files)
         return [[str(file.relative_to(self.folder)), s.st_size, s.st_mtime_ns] for file, s in status]
 
@@ -107,7 +108,7 @@ class Layout:
 
 
 class _Flat(Layout):
-    """`images/` with the CSVs of Ravi & Larochelle beside it."""
+    """`images/` next to the CSV files of Ravi & Larochelle."""
 
     def __init__(self, folder: Path) -> None:
         super().__init__(folder, [folder / f"{name}.csv" for name in SPLIT_FILES.values()])
@@ -127,7 +128,7 @@ class _Flat(Layout):
 
 
 class _Zip(Layout):
-    """A zip of `images/`, with the CSVs in it or beside it; read where it lies."""
+    """A zip of `images/`, with the CSV files in it or next to it; read without extracting it."""
 
     def __init__(self, folder: Path, path: Path) -> None:
         beside = [folder / f"{name}.csv" for name in SPLIT_FILES.values()]
@@ -152,7 +153,7 @@ class _Zip(Layout):
         if path.is_file():
             return _rows(path.read_bytes(), path, self._members, self.path)
         if name not in self._members:
-            raise DataError(f"{name} must lie in {self.path} or beside it. Received: neither.")
+            raise DataError(f"{name} must be in {self.path} or next to it. Received: neither.")
         return _rows(archive.read(self._members[name]), f"{self.path}/{self._members[name]}", self._members, self.path)
 
     def _bytes(self, label: str, file: str) -> tuple[bytes, str | Path]:
@@ -164,7 +165,7 @@ class _Zip(Layout):
 
 
 class _Folders(Layout):
-    """A folder for each class, in the folder of its split or told to a split by the class lists."""
+    """A folder for each class, in the folder of its split or assigned to a split by the class lists."""
 
     def __init__(self, folder: Path, classes: dict[str, list[Path]]) -> None:
         self._classes = {split: {path.name: _pictures(path) for path in paths} for split, paths in classes.items()}

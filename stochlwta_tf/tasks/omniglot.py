@@ -20,12 +20,12 @@ _PAPER_TRAINING = 974  # appendix A: 974 characters for training and 649 for tes
 class Omniglot(ImageTasks):
     """Few-shot tasks from Omniglot at 28x28: the 964 background characters for training, the 659 evaluation characters for testing.
 
-    That is the split of the protocols `standard` and `original_code`; `paper` has 974 and 649, of one shuffle of all (the paper's own
+    That is the split of the protocols `standard` and `original_code`; `paper` has 974 and 649, from one shuffle of all (the paper's own
     shuffle is not published).
 
     The data set names no validation characters: `validation_classes` of the training characters, always the same ones for a number, are
-    held out for validation, so that nothing is ever chosen by the test characters.  With 0, all are trained on, and validation tasks are
-    drawn from them: then a validation score shows progress, not generalisation.
+    held out for validation, so that nothing is ever selected on the test characters.  With 0, all are trained on, and validation tasks
+    are drawn from them: a validation score then shows progress, not generalisation.
 
     Pixels are rounded to 1/255 once, after resizing.  The images come through TensorFlow Datasets, are prepared once and cached.
 
@@ -41,11 +41,11 @@ class Omniglot(ImageTasks):
 
     Raises:
         ConfigurationError: If an option is out of its range.
-        DataError: If the data is neither there nor can be downloaded.
+        DataError: If the data is missing and cannot be downloaded.
 
     Example:
 
-        tasks = Omniglot("train", batch=50, seed=0, way=20, shot=1, train_queries=0)
+    >>> tasks = Omniglot("train", batch=50, seed=0, way=20, shot=1, train_queries=0)
     """
 
     protocols = ("standard", "paper", "original_code")
@@ -79,7 +79,7 @@ class Omniglot(ImageTasks):
 
 
 def load(invert: bool = True, antialias: bool = True, data_dir: str | None = None) -> ClassBank:
-    """All of Omniglot as a `ClassBank` of 28x28 images; class names are such as `"background/Greek_3"`."""
+    """All of Omniglot as a `ClassBank` of 28x28 images; class names look like `"background/Greek_3"`."""
     builder = prepared("omniglot", "Omniglot", data_dir)
 
     def shrink(example: dict[str, tf.Tensor]) -> tuple[tf.Tensor, tf.Tensor]:

@@ -1,4 +1,4 @@
-"""Protocols: which classes a test draws on, how it draws its tasks, and how it scores them; three, never mixed in one column."""
+"""Protocols: which classes a test uses, how it draws its tasks, and how it scores them; the three are never mixed in one column."""
 
 from collections.abc import Iterable
 from typing import Any, Literal, NamedTuple
@@ -10,12 +10,12 @@ ProtocolName = Literal["standard", "paper", "original_code"]
 
 
 class Rules(NamedTuple):
-    """What a protocol does when it draws tasks and scores predictions; which classes it uses is each data set's to say.
+    """How a protocol draws tasks and scores predictions; each data set defines the classes that it uses.
 
     Attributes:
         class_replacement: Classes are drawn with replacement: a task may hold one under two labels.
         image_replacement: Images of a class are drawn with replacement: a query may be one of the support images.
-        queries: Query images of each class in a test task; None for what the configuration says.
+        queries: Query images of each class in a test task; None to follow the configuration.
         across_queries: A class is scored by the query that suits it best (argmax over axis 0 of `[queries, classes]`), instead of a query
             by the class that suits it best.
         running_mean: The number reported is the mean over all evaluations since the first iteration of training.
@@ -46,7 +46,7 @@ def check_disjoint(training: Iterable[str], test: Iterable[str]) -> None:
 
     Example:
 
-        check_disjoint(["cat", "dog"], ["owl"])
+    >>> check_disjoint(["cat", "dog"], ["owl"])
     """
     seen = shared(training, test)
     if seen:
@@ -56,6 +56,6 @@ def check_disjoint(training: Iterable[str], test: Iterable[str]) -> None:
 
 
 def shared(training: Iterable[str], test: Iterable[str]) -> Any:
-    """Those of the second list of names that are in the first too, a class turned by 90 degrees being the class."""
+    """Those of the second list of names that are in the first too, where a rotated class counts as its original."""
     training = set(map(ClassBank.unrotated, training))
     return [name for name in test if ClassBank.unrotated(name) in training]

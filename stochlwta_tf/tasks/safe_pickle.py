@@ -1,4 +1,4 @@
-"""Arrays in dictionaries from pickle files of strangers: a pickle may name any function to be called, and here may not."""
+"""Loads arrays in dictionaries from untrusted pickle files, without calling the functions that a pickle may name."""
 
 import collections
 import pickle
@@ -49,19 +49,20 @@ class _Forbidden(Exception):
 
 
 def load(path: str | Path) -> Any:
-    """What a pickle file holds, if that is built of plain Python values and NumPy arrays alone; of Python 2 pickles too.
+    """What a pickle file holds, if it consists of plain Python values and NumPy arrays; Python 2 pickles are supported.
 
-    Nothing else is looked up, imported or called.  Text of Python 2 comes as bytes.
+    Nothing else is looked up, imported or called.  Python 2 text is returned as bytes.
 
     Args:
         path: The file.
 
     Raises:
-        DataError: If it is not a pickle, cut off, or asks for anything else; the message names the file.
+        DataError: If it is not a pickle, is truncated, or contains anything else; the message names the file.
 
     Example:
 
-        load("mini-imagenet-cache-test.pkl")["image_data"].shape  # (12000, 84, 84, 3)
+    >>> load("mini-imagenet-cache-test.pkl")["image_data"].shape
+    (12000, 84, 84, 3)
     """
     try:
         with open(path, "rb") as file:

@@ -1,8 +1,9 @@
-"""Sinusoid regression (Finn et al. 2017), and the harder kind of Yoon et al. 2018."""
+"""Sinusoid regression (Finn et al. 2017), and the harder variant of Yoon et al. 2018."""
 
 import math
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
+import numpy as np
 import tensorflow as tf
 from pydantic import Field
 
@@ -10,6 +11,7 @@ from stochlwta_tf import random
 from stochlwta_tf.errors import ConfigurationError
 from stochlwta_tf.tasks.task import Task, TaskDistribution, at_least
 
+_LABELLED = 5  # points that an active learner begins with, as the paper has it
 _SETTINGS = {  # upper bound of the phase b, bounds of the frequency omega, noise in units of the amplitude
     "default": (math.pi, (1.0, 1.0), 0.0),
     "challenging": (2 * math.pi, (0.5, 2.0), 0.01),
@@ -36,11 +38,12 @@ class Sinusoid(TaskDistribution):
 
     Example:
 
-        tasks = Sinusoid("test", batch=25, seed=0, setting="challenging")
-        tasks.sample(0).query_x.shape  # [25, 100, 1]
+    >>> tasks = Sinusoid("test", batch=25, seed=0, setting="challenging")
+    >>> tasks.sample(0).query_x.shape
+    TensorShape([25, 100, 1])
     """
 
-    kind = "regression"
+    kind, likelihood = "regression", "gaussian"
     input_shape = (1,)
     outputs = 1
 
@@ -65,6 +68,14 @@ class Sinusoid(TaskDistribution):
         at_least(2, queries=queries)
         at_least(0, train_queries=train_queries)
         self.setting, self.points, self.queries, self.train_queries = setting, points, queries, train_queries
+
+    def pool(self, start: int | None, size: int) -> tuple[dict[str, Any], np.ndarray]:
+        start = _LABELLED if start is None else start
+        return {"points": start + size}, np.arange(start + size) < start
+
+    def query_groups(self, batch: Task) -> tuple[np.ndarray, int, str]:
+        x = batch.query_x.numpy()[..., 0]
+        return np.clip((x + 5.0).astype(int), 0, 9), 10, "part of the input's range"
 
     def sample_tasks(self, keys: tf.Tensor) -> Task:
         phase_bound, (low, high), noise = _SETTINGS[self.setting]

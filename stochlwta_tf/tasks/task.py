@@ -1,7 +1,8 @@
-"""A batch of few-shot tasks, and the interface of everything that samples them."""
+"""A batch of few-shot tasks, and the interface of the distributions that sample them."""
 
 from typing import Any, NamedTuple
 
+import numpy as np
 import tensorflow as tf
 
 from stochlwta_tf import random
@@ -18,7 +19,7 @@ class Task(NamedTuple):
         support_y: Their targets: int32 labels `[support]`, or float values `[support, outputs]`.
         query_x: Inputs to predict, `[query, ...]`.
         query_y: Their targets.
-        key: uint32 `[2]`, the task's noise key: everything random that a learner does with the task comes from it.
+        key: uint32 `[2]`, the task's noise key, the source of all randomness of a learner on this task.
     """
 
     support_x: tf.Tensor
@@ -29,9 +30,9 @@ class Task(NamedTuple):
 
 
 class TaskDistribution:
-    """A distribution over tasks, of which task number `n` is a pure function of (split, seed, n).
+    """A distribution over tasks; task number `n` is a pure function of (split, seed, n).
 
-    That makes a run reproducible, resumable at any iteration, and its tasks testable one by one; and two tests with one seed have the
+    This makes a run reproducible and resumable at any iteration, and its tasks testable one by one; two tests with the same seed have the
     same tasks, whatever their batch.  The splits draw from independent streams, so that training and test tasks differ even where they
     come from one distribution and one seed.  A subclass sets `kind`, `input_shape` and `outputs`, and implements `sample_tasks`; its
     options are the keyword-only arguments of its constructor.
@@ -43,10 +44,12 @@ class TaskDistribution:
 
     Attributes:
         kind: `"classification"` or `"regression"`.
+        likelihood: The likelihood of a learner of these tasks: `"categorical"` or `"gaussian"`.
+        bank: Of a classification, the `ClassBank` that tasks are drawn from; None for a regression.
         input_shape: Shape of one input.
         outputs: Width of the network's output: the number of classes (way), or of regression targets.
-        notes: What a result must say of the data; nothing by default.
-        rules: Of a classification, the protocol's `Rules` for drawing and scoring tasks; None for a regression.
+        notes: What a result must state about the data; empty by default.
+        rules: For classification, the protocol's `Rules` for drawing and scoring tasks; None for a regression.
 
     Raises:
         ConfigurationError: If `split` is unknown or `batch` below 1.
@@ -57,6 +60,8 @@ class TaskDistribution:
     outputs: int
     notes: tuple[str, ...] = ()
     rules: Any = None  # a protocol's `Rules`
+    bank: Any = None
+    likelihood: str
 
     def __init__(self, split: str, batch: int, seed: int) -> None:
         if split not in SPLITS:
@@ -66,7 +71,7 @@ class TaskDistribution:
 
     @classmethod
     def shapes(cls, options: dict[str, Any]) -> tuple[tuple[int, ...] | None, int | None]:
-        """`(input_shape, outputs)` as far as a class and its options say them without the data; None for what they do not say."""
+        """`(input_shape, outputs)` as far as a class and its options determine them without the data; None otherwise."""
         return getattr(cls, "input_shape", None), getattr(cls, "outputs", None)
 
     def sample_tasks(self, keys: tf.Tensor) -> Task:
@@ -80,8 +85,35 @@ class TaskDistribution:
             stream = random.fold_in(random.key_from_seed(self.seed), SPLITS.index(self.split))
         return self.sample_tasks(random.fold_in(stream, numbers, tag=numbers // 2**32))
 
+    def pool(self, start: int | None, size: int) -> tuple[dict[str, Any], np.ndarray]:
+        """How a task holds, in its support set, a few labelled examples and a pool of unlabelled ones, for active learning.
+
+        Args:
+            start: Labelled examples at first (of each class, in classification); None for the tasks' own number.
+            size: Unlabelled examples.
+
+        Returns:
+            The options of the task that change, as a dictionary, and for each place in the support set whether it is labelled, a
+            boolean array.
+
+        Raises:
+            ConfigurationError: The tasks have no such pool.
+        """
+        raise ConfigurationError(f"active learning needs tasks that have a pool. Received: {type(self).__name__}.")
+
+    def query_groups(self, batch: Task) -> tuple[np.ndarray, int, str]:
+        """Groups of queries in which it is asked which units win.
+
+        Args:
+            batch: A `Task` batch.
+
+        Returns:
+            The group of each query, integers `[tasks, query]`; how many groups there are; and what one is, in words.
+        """
+        return np.zeros(batch.query_x.shape[:2], int), 1, "all queries"
+
     def batches(self, tasks: int) -> range:
-        """The numbers of the batches that hold the first `tasks` tasks, a range."""
+        """The numbers of the batches that contain the first `tasks` tasks, as a range."""
         return range(-(-tasks // self.batch))
 
     def dataset(self, start: int = 0, stop: int | None = None) -> tf.data.Dataset:
@@ -102,7 +134,10 @@ def at_least(least: int, **options: int) -> None:
 
     Example:
 
-        at_least(1, way=0)  # ConfigurationError: way must be at least 1. Received: way=0.
+    >>> at_least(1, way=0)
+    Traceback (most recent call last):
+    ...
+    stochlwta_tf.errors.ConfigurationError: way must be at least 1. Received: way=0.
     """
     for name, value in options.items():
         if value < least:

@@ -7,7 +7,7 @@ from stochlwta_tf.errors import DataError
 
 
 def prepared(name: str, title: str, data_dir: str | None = None) -> Any:
-    """The tfds builder of a data set, downloaded and prepared where it was not.
+    """The tfds builder of a data set, downloaded and prepared if necessary.
 
     Args:
         name: Its name in TensorFlow Datasets.
@@ -15,11 +15,11 @@ def prepared(name: str, title: str, data_dir: str | None = None) -> Any:
         data_dir: Folder of TensorFlow Datasets; `None` for `$TFDS_DATA_DIR`, else `~/tensorflow_datasets`.
 
     Raises:
-        DataError: If the data is neither there nor can be downloaded.
+        DataError: If the data is missing and cannot be downloaded.
 
     Example:
 
-        data = prepared("omniglot", "Omniglot").as_dataset(split="train")
+    >>> data = prepared("omniglot", "Omniglot").as_dataset(split="train")
     """
     import tensorflow_datasets as tfds  # here, because it takes seconds and is not needed once the data is cached
 

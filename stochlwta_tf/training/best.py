@@ -8,14 +8,14 @@ from stochlwta_tf.training.run_folder import replacing
 
 
 class BestWeights(keras.callbacks.Callback):
-    """Saves the learner's weights whenever a validation beats those before; of equal scores the first stays.
+    """Saves the learner's weights whenever a validation beats all earlier ones; ties keep the first.
 
     What was best before a resume follows from the rows of `metrics.csv`, so that a resumed run keeps what an uninterrupted one would.
 
     Args:
         path: The file of the weights, `*.weights.h5`.
-        rows: The rows of `metrics.csv` that the restored learner has behind it.
-        likelihood: The learner's, which says what the score is.
+        rows: The rows of `metrics.csv` up to the restored iteration.
+        likelihood: The learner's, which defines the score.
     """
 
     def __init__(self, path, rows, likelihood):
@@ -42,7 +42,8 @@ def best_of(rows, likelihood):
 
     Example:
 
-        best_of([{"iteration": "10", "val_accuracy": "0.5"}], Categorical())  # (10, 0.5)
+    >>> best_of([{"iteration": "10", "val_accuracy": "0.5"}], Categorical())
+    (10, 0.5)
     """
     best = None
     for row in rows:

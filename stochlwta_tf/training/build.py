@@ -1,4 +1,4 @@
-"""The objects that a configuration stands for: tasks, learner, optimizer; and TensorFlow's settings."""
+"""Builds what a configuration describes: tasks, learner and optimizer; and sets up TensorFlow."""
 
 import contextlib
 import inspect
@@ -8,8 +8,8 @@ from stochlwta_tf.config import configuration
 from stochlwta_tf.errors import ConfigurationError, UserError
 from stochlwta_tf.training.data_record import difference, split_of
 
-# On a CPU the shards of a batch run side by side, so XLA's own threads are in their way; and 512-bit registers, which LLVM avoids unless
-# told otherwise, suit the elementwise noise. Together 1.2 to 1.4 times as fast. XLA ignores the width where there are no such registers.
+# On a CPU the shards of a batch run side by side, so XLA's own threads would compete with them; and 512-bit registers, which LLVM avoids
+# by default, suit the elementwise noise. Together 1.2 to 1.4 times as fast. XLA ignores the width where there are no such registers.
 XLA_FLAGS = "--xla_cpu_multi_thread_eigen=false --xla_cpu_prefer_vector_width=512"
 
 
@@ -17,7 +17,7 @@ def runtime(config):
     """Sets devices, threads and XLA's options (unless XLA_FLAGS is set); before anything else of TensorFlow runs.
 
     Raises:
-        ConfigurationError: There is no GPU where one is asked for, or TensorFlow has already started with other settings.
+        ConfigurationError: A GPU is requested and there is none, or TensorFlow has already started with other settings.
     """
     import tensorflow as tf
 
@@ -42,8 +42,8 @@ def tasks(config, split, classes=None):
     Args:
         config: A `Configuration`.
         split: `"train"`, `"validation"` or `"test"`.
-        classes: The split's classes as a run recorded them, for data whose splits depend on what lies in its folder; others have no use for
-            them.
+        classes: The split's classes as a run recorded them, for data whose splits depend on the content of its folder; other
+            data ignores them.
     """
     from stochlwta_tf.tasks import TASKS
 
@@ -61,7 +61,7 @@ def tasks(config, split, classes=None):
 
 def class_names(distribution):
     """The classes that tasks are drawn from; none for regression."""
-    return distribution.bank.names if distribution.kind == "classification" else ()
+    return distribution.bank.names if distribution.bank else ()
 
 
 def under_protocol(config, name, trained):
@@ -73,11 +73,11 @@ def under_protocol(config, name, trained):
         trained: The `TrainedOn` of the run.
 
     Returns:
-        `Configuration`, `TaskDistribution`; its `notes` say so where the test images are not those of when the run was trained.
+        `Configuration`, `TaskDistribution`; its `notes` say so if the test images have changed since training.
 
     Raises:
         ConfigurationError: The data set has no such protocol, or `standard` would test on a class that was trained on.
-        DataError: A test class that the run recorded is not there any more.
+        DataError: A test class that the run recorded is missing.
     """
     from stochlwta_tf.tasks.protocols import check_disjoint
 
@@ -85,14 +85,14 @@ def under_protocol(config, name, trained):
     if not own:
         values = config.resolved()
         if "protocol" not in values["task"]:
-            raise ConfigurationError(f"{config.task.name} tasks have the protocol standard alone. Received: --protocol {name}.")
+            raise ConfigurationError(f"{config.task.name} tasks only have the protocol standard. Received: --protocol {name}.")
         values["task"]["protocol"] = name
         config = configuration.from_dict(values, where="--protocol")
     distribution = tasks(config, "test", trained.test and trained.test.classes)
     if name == "standard":
         check_disjoint(trained.classes, class_names(distribution))
     if own and trained.same_images and (changed := difference(trained.test, split_of(distribution))):
-        distribution.notes = (*distribution.notes, f"the test images are not those of when the run was trained: {changed}")
+        distribution.notes = (*distribution.notes, f"the test images have changed since training: {changed}")
     return config, distribution
 
 
@@ -106,18 +106,17 @@ def learner(config, distribution):
     keras.utils.set_random_seed(config.seed)
     with _named("network"):
         network = NETWORKS[config.network.name](distribution.input_shape, distribution.outputs, **config.network.options())
-    likelihood = {"classification": "categorical", "regression": "gaussian"}[distribution.kind]
     with _named("learner"):
-        made = LEARNERS[config.learner.name](network, likelihood=likelihood, **config.learner.options())
+        made = LEARNERS[config.learner.name](network, likelihood=distribution.likelihood, **config.learner.options())
         made.compile(optimizer(config), steps_per_execution=config.training.steps_per_execution)
     for_test(made, config)
     return made
 
 
 def for_test(learner, config):
-    """The learner with the options that `evaluation` sets for the test; its weights are those of the given one at this moment."""
+    """The learner with the options that `evaluation` sets for the test; its weights are a copy of the given one's."""
     overrides = config.evaluation.overrides()
-    if "inner_steps" in overrides:  # in a test they are its own, whatever the learner's `test_inner_steps`
+    if "inner_steps" in overrides:  # in a test they override the learner's `test_inner_steps`
         overrides.setdefault("test_inner_steps", overrides["inner_steps"])
     with _named("evaluation"):
         return learner.with_options(**overrides) if overrides else learner
@@ -153,7 +152,7 @@ def optimizer(config):
 
 @contextlib.contextmanager
 def _named(section):
-    """Begins the message of an impossible option with its section."""
+    """Prefixes the message of an invalid option with its section."""
     try:
         yield
     except (ConfigurationError, ValueError) as error:

@@ -1,7 +1,7 @@
 """What data a run was trained on, in its folder's `data.json`: the classes of each split, and a fingerprint of their images.
 
-Which classes a split has may follow from what lies in the data's folder: with one class more, `class_split` by a seed is another one, and a
-class that was trained on is tested.  So resuming and tests go by what was recorded when the run began.
+Which classes a split has may depend on the content of the data's folder: one more class changes a seeded `class_split`, so that a class
+that was trained on would be tested.  Resuming and testing therefore use what was recorded when the run started.
 """
 
 import sys
@@ -11,7 +11,7 @@ import pydantic
 
 from stochlwta_tf.errors import DataError, UserError
 
-# Options of a task that leave a split's images as they are, and those that tell classes to splits.
+# Options of a task that leave a split's images unchanged, and those that assign classes to splits.
 _DRAWING = frozenset(("way", "shot", "queries", "train_shot", "train_queries", "flip", "shift", "protocol", "data_dir"))
 _SPLITTING = ("name", "split_file", "class_split", "split_seed")
 
@@ -30,12 +30,12 @@ _RECORD = pydantic.TypeAdapter(dict[str, Split])
 
 
 class TrainedOn(NamedTuple):
-    """What a test must know of a run's data.
+    """What a test must know about a run's data.
 
     Attributes:
         classes: Names of the classes that were trained on.
-        test: The recorded test `Split` where the test's classes are to be its; else None.
-        same_images: Whether the test's images are to be those of `test`, as the options that make them are the run's.
+        test: The recorded test `Split`, if the test uses its classes; else None.
+        same_images: Whether the test's images must be those of `test`, because the options that produce them are the run's.
     """
 
     classes: tuple = ()
@@ -48,9 +48,10 @@ def describe(splits):
 
     Example:
 
-        describe({"train": tasks})  # {"train": {"classes": ["cat", "dog"], "images": 40, "fingerprint": "9f8…"}}
+    >>> describe({"train": tasks})
+    {'train': {'classes': ['cat', 'dog'], 'images': 40, 'fingerprint': '9f8…'}}
     """
-    return {name: split_of(tasks).model_dump(mode="json") for name, tasks in splits.items() if tasks.kind == "classification"}
+    return {name: split_of(tasks).model_dump(mode="json") for name, tasks in splits.items() if tasks.bank}
 
 
 def split_of(tasks):
@@ -63,7 +64,7 @@ def split_of(tasks):
 
 
 def read(path):
-    """The recorded splits, `{name: Split}`; None where there is no record: the run is older than the records, or of a regression.
+    """The recorded splits, `{name: Split}`; None if there is no record: the run is a regression, or older than the records.
 
     Raises:
         UserError: The file is damaged.
@@ -74,7 +75,7 @@ def read(path):
         return None
     except (OSError, ValueError) as error:
         raise UserError(
-            f"{path}: the record of the training data cannot be read; restore it, or delete it to go by the data as it is now."
+            f"{path}: the record of the training data cannot be read; restore it, or delete it to use the current data."
             f" Received: {str(error).splitlines()[0]}."
         ) from error
 
@@ -85,12 +86,12 @@ def classes(record, split):
 
 
 def check(path, record, splits):
-    """Refuses to go on with a training whose data is not what was recorded.
+    """Refuses to resume a training whose data differs from its record.
 
     Args:
         path: The record's file, for the message.
-        record: What `read` gave.
-        splits: The task distributions of now.
+        record: The result of `read`.
+        splits: The current task distributions.
 
     Raises:
         DataError: A split's data differs; the message says which and how.
@@ -98,8 +99,8 @@ def check(path, record, splits):
     for name, tasks in splits.items():
         if name in record and (changed := difference(record[name], split_of(tasks))):
             raise DataError(
-                f"{path}: the {name} data is not what the run began with, so resuming would train another model; restore the data, or train"
-                f" anew in another folder by --out. Received: {changed}."
+                f"{path}: the {name} data has changed since the run started, so resuming would train another model; restore the data, or"
+                f" start a new run in another folder with --out. Received: {changed}."
             )
 
 
@@ -107,24 +108,24 @@ def difference(old, new):
     """How two `Split`s differ, in words; None where they do not."""
     gone, more = ([c for c in a.classes if c not in b.classes] for a, b in ((old, new), (new, old)))
     if gone or more:
-        return "; ".join(f"classes {what}: {len(c)}, the first {c[0]!r}" for c, what in ((gone, "gone"), (more, "added")) if c)
+        return "; ".join(f"classes {what}: {len(c)}, the first {c[0]!r}" for c, what in ((gone, "removed"), (more, "added")) if c)
     if old.classes != new.classes:
-        return "the same classes in another order"
+        return "the same classes in a different order"
     if old.images != new.images:
-        return f"{new.images} images where there were {old.images}"
-    return "the same number of images, with other pixels" if old.fingerprint != new.fingerprint else None
+        return f"{new.images} images instead of {old.images}"
+    return "the same number of images, with different pixels" if old.fingerprint != new.fingerprint else None
 
 
 def unknown(path):
-    """Says that a run has no record."""
-    print(f"{path}: there is none, as the run is older; its classes are worked out from the data as it is now.", file=sys.stderr)
+    """Reports that a run has no record."""
+    print(f"{path}: missing, because the run is older; its classes are derived from the current data.", file=sys.stderr)
 
 
 def trained_on(record, run, config):
-    """What a test must know of a run's recorded data.
+    """What a test must know about a run's recorded data.
 
     Args:
-        record: What `read` gave, not None.
+        record: The result of `read`, not None.
         run: The run's own `Configuration`.
         config: The test's.
     """

@@ -63,5 +63,5 @@ class ProgressBar(keras.callbacks.Callback):
         )
 
     def close(self):
-        """Leaves the terminal in order; also after an error."""
+        """Restores the terminal; also after an error."""
         self._bar.stop()

@@ -1,8 +1,8 @@
 """What a run records while it trains: rows of numbers, and checkpoints to resume from.
 
-A run must give the same weights however often it was stopped.  So there is one truth, the number of iterations of the restored optimizer:
-the epoch, the next task and the rows that count all follow from it.  A row is written before its checkpoint: rows beyond the restored
-iteration are trained again, hence cut off.
+A run must give the same weights however often it was stopped.  There is therefore one source of truth, the iteration count of the restored
+optimizer: the epoch, the next task and the rows to keep all follow from it.  A row is written before its checkpoint: rows beyond the
+restored iteration will be trained again, so they are removed.
 """
 
 import csv
@@ -22,13 +22,13 @@ class MetricsLog(keras.callbacks.Callback):
 
     The columns are `iteration`, `seconds` (of training and validation, over all starts of the run), `core_seconds` (of all cores together,
     in meta-iterations alone: without validation, checkpoints, and the first execution of each start, which compiles), `learning_rate`, and
-    what the learner logs, in validation with `val_` before; a cell is empty where there was no value.  The TensorBoard file is written
-    again from the rows at each start.  Keras's own callbacks do neither: CSVLogger repeats rows after a resume and drops what only
+    what the learner logs, in validation with the prefix `val_`; a cell without a value is empty.  The TensorBoard file is
+    rewritten from the rows at each start.  Keras's own callbacks do neither: CSVLogger repeats rows after a resume and drops what only
     validation has; TensorBoard's holds its points back for minutes, and a killed run loses them.
 
     Args:
         folder: The run's `RunFolder`.
-        done: Iterations that the restored learner has behind it.
+        done: Iterations of the restored learner.
         epoch: Iterations in an epoch.
 
     Attributes:
@@ -99,9 +99,9 @@ class MetricsLog(keras.callbacks.Callback):
 
 
 def read(path):
-    """The whole rows of a `metrics.csv` as dictionaries of strings; none where there is no file.
+    """The complete rows of a `metrics.csv` as dictionaries of strings; empty if there is no file.
 
-    A row that a crash cut short or filled with zeros is left out, and what follows it.
+    A row that a crash truncated or filled with zeros is dropped, with everything after it.
     """
     if not path.exists():
         return []
@@ -116,13 +116,13 @@ def read(path):
 class Checkpoints(keras.callbacks.Callback):
     """Saves the learner with its optimizer after each epoch.  Must be the last callback: what it saves counts as recorded.
 
-    Which checkpoints there are is what the files say.  TensorFlow's own list of them, the file `checkpoint`, is lost by a power cut or by
-    a copy of `ckpt-*` alone, and a run that believed it would begin at 0 and delete them.
+    The files decide which checkpoints there are.  TensorFlow's own list of them, the file `checkpoint`, may be lost in a power cut or when
+    only `ckpt-*` is copied, and a run that trusted it would start at 0 and delete them.
 
     Args:
         folder: Where the checkpoints go.
         learner: The compiled learner, its optimizer built.
-        keep: How many stay.
+        keep: How many are kept.
     """
 
     def __init__(self, folder, learner, keep):
@@ -144,10 +144,10 @@ class Checkpoints(keras.callbacks.Callback):
         return self._manager.latest_checkpoint
 
     def restore(self):
-        """Restores the newest whole checkpoint, and says so where that is not the last one that was listed; nothing where there is none.
+        """Restores the newest intact checkpoint, with a message if that is not the last one listed; does nothing if there is none.
 
         Raises:
-            UserError: There are checkpoints, and each is damaged or of other code.
+            UserError: There are checkpoints, and each is damaged or from other code.
         """
         found, damaged, reason = _saved(self._folder), [], None
         for number, path in enumerate(found):
@@ -159,7 +159,7 @@ class Checkpoints(keras.callbacks.Callback):
                 continue
             if damaged or not self._listed:
                 why = f"{', '.join(p.name for p in damaged)} cannot be restored" if damaged else f"{_LIST} is missing or damaged"
-                print(f"{self._folder}: {why}; resuming from {path.name}, the newest whole checkpoint.", file=sys.stderr)
+                print(f"{self._folder}: {why}; resuming from {path.name}, the newest intact checkpoint.", file=sys.stderr)
             if self.latest != str(path):
                 self._relist(found[number:])
             return
@@ -167,11 +167,11 @@ class Checkpoints(keras.callbacks.Callback):
             none = f" Nor can {', '.join(p.name for p in damaged[1:])}." if len(damaged) > 1 else ""
             raise UserError(
                 f"{damaged[0]}: this checkpoint cannot be restored, it is damaged or from another version: {reason}.{none} To train from"
-                " the start, choose another folder by --out."
+                " the start, choose another folder with --out."
             )
 
     def _relist(self, paths):
-        """Makes TensorFlow's list one of these checkpoints, newest first; of a list without times it would delete none."""
+        """Rewrites TensorFlow's list with these checkpoints, newest first; without times it would never delete any."""
         lines = [f'model_checkpoint_path: "{paths[0].name}"']
         for path in reversed(paths):
             lines += [f'all_model_checkpoint_paths: "{path.name}"', f"all_model_checkpoint_timestamps: {time.time()}"]

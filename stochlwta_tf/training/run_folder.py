@@ -1,4 +1,4 @@
-"""The folder of a run: what is in it, and how it is written so that a crash leaves it whole."""
+"""The folder of a run: its files, written so that a crash leaves them intact."""
 
 import contextlib
 import itertools
@@ -23,7 +23,7 @@ class RunFolder:
         config: `config.yaml`, every key resolved; can be given to `train.py --config` as it is.
         data: `data.json`: the classes of each split and a fingerprint of their images, for classification; see `data_record`.
         environment: `environment.json`: versions, devices, threads, seed, git revision and command of each start.
-        metrics: `metrics.csv`, a row for every `training.log_every` meta-iterations.
+        metrics: `metrics.csv`, a row every `training.log_every` meta-iterations.
         tensorboard: Folder of the same numbers for TensorBoard.
         checkpoints: Folder of the last checkpoints, to resume from.
         best: `best.weights.h5`, the weights of the best validation, with `training.keep_best`.
@@ -46,7 +46,7 @@ class RunFolder:
         self.figure = self.path / "predictions.png"
 
     def check(self, config, resume):
-        """Raises unless a run of this configuration may begin here, or with `resume` go on; writes nothing.
+        """Raises unless a run of this configuration may start here or, with `resume`, continue; writes nothing.
 
         Raises:
             UserError: There is a run already, or something that is not a run.
@@ -54,54 +54,54 @@ class RunFolder:
         """
         if self.config.exists():
             if not resume:
-                raise UserError(f"{self.path} holds a run already: go on with it by --resume, or choose another folder by --out.")
+                raise UserError(f"{self.path} already contains a run: resume it with --resume, or choose another folder with --out.")
             changed = configuration.difference(configuration.load(self.config).resolved(), config.resolved())
             if changed:
                 key, old, new = changed
                 raise ConfigurationError(f"{self.config}: the run to resume has {key}={old}. Received: {key}={new}.")
         elif self.path.exists() and (not self.path.is_dir() or any(not p.name.startswith(".") for p in self.path.iterdir())):
-            raise UserError(f"{self.path} exists and is not a run: choose another folder by --out.")
+            raise UserError(f"{self.path} exists and is not a run: choose another folder with --out.")
 
     def check_trained(self):
         """Raises a UserError unless there is a trained model."""
         if not self.model.exists():
-            raise UserError(f"{self.path} holds no trained model ({self.model.name}): train first, or finish the training by --resume.")
+            raise UserError(f"{self.path} has no trained model ({self.model.name}): train first, or finish the training with --resume.")
 
     @contextlib.contextmanager
     def alone(self):
-        """Keeps other processes from training in this folder, which is made where it is missing.
+        """Keeps other processes from training in this folder, which is created if missing.
 
         Raises:
-            UserError: Another process trains here, or the folder cannot be written.
+            UserError: Another process is training here, or the folder cannot be written.
         """
         with writing(self.path):
-            lock = filelock.FileLock(self.path / ".lock")  # the system lets go of it when a process ends, however it does
+            lock = filelock.FileLock(self.path / ".lock")  # the system releases it when a process ends, however it ends
             try:
                 lock.acquire(blocking=False)
             except filelock.Timeout as error:
-                raise UserError(f"{self.path}: another process trains here; wait for it, or choose another folder by --out.") from error
+                raise UserError(f"{self.path}: another process is training here; wait, or choose another folder with --out.") from error
         try:
             yield
         finally:
             lock.release()
 
     def begin(self, config, data=None):
-        """Writes the configuration and, of a new run, what the data is; and the environment.
+        """Writes the configuration, the environment and, for a new run, the record of its data.
 
         Args:
             config: The `Configuration`.
-            data: What `data_record.describe` says of the splits; nothing for regression.
+            data: The result of `data_record.describe`; empty for regression.
         """
         with writing(self.path):
             self.path.mkdir(parents=True, exist_ok=True)
         if not self.config.exists():
             write_text(self.config, config.to_yaml())
             if data:
-                write_text(self.data, json.dumps(data, indent=2) + "\n")  # in ASCII: a folder's name may be no UTF-8
+                write_text(self.data, json.dumps(data, indent=2) + "\n")  # in ASCII: a folder's name may not be UTF-8
         write_json(self.environment, [*self._starts(), environment(config)])
 
     def _starts(self):
-        """The earlier starts.  A file that cannot be read is set aside, because nothing of the training depends on it."""
+        """The records of earlier starts.  An unreadable file is set aside, because the training does not depend on it."""
         if not self.environment.exists():
             return []
         try:
@@ -120,7 +120,7 @@ class RunFolder:
 
 @contextlib.contextmanager
 def writing(path):
-    """Turns a full disk, a missing permission and their like into one line.
+    """Turns a full disk, a missing permission and similar failures into a one-line error.
 
     Raises:
         UserError: `path` cannot be written.
@@ -137,19 +137,19 @@ def writing(path):
 
 @contextlib.contextmanager
 def replacing(path):
-    """A path to write to, which takes the place of `path` at once when all is written.
+    """A temporary path to write to, which replaces `path` atomically when the block has succeeded.
 
     Example:
 
-        with replacing(folder.model) as part:
-            learner.save(part)
+    >>> with replacing(folder.model) as part:
+    ...     learner.save(part)
     """
     part = path.with_name(f".part-{path.name}")
     try:
         with writing(path):
             yield part
             with part.open("rb+") as file:
-                os.fsync(file.fileno())  # or a power cut may leave the new name with nothing in it
+                os.fsync(file.fileno())  # or a power cut may leave an empty file under the new name
             os.replace(part, path)
     finally:
         with contextlib.suppress(OSError):  # where nothing can be written nothing can be removed either
@@ -166,7 +166,7 @@ def write_json(path, values):
 
 
 def environment(config):
-    """What a result depends on beside the configuration, as a dictionary."""
+    """What a result depends on besides the configuration, as a dictionary."""
     import tensorflow as tf
 
     packages = ("tensorflow", "keras", "tensorflow-probability", "numpy", "pydantic")
@@ -214,7 +214,7 @@ def _version(package):
 
 
 def _git_revision(source):
-    """The commit that a source file is at, with `-dirty` where anything was changed since; None where git does not know the file."""
+    """The commit of a source file, with `-dirty` if anything has changed since; None if git does not track the file."""
     return _git(source, "ls-files", source.name) and _git(source, "describe", "--always", "--dirty", "--abbrev=40", "--exclude=*")
 
 

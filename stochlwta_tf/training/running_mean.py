@@ -13,13 +13,13 @@ class RunningMean(keras.callbacks.Callback):
     """Logs `running_train_accuracy` and `running_test_accuracy`, as protocol `original_code` has them.
 
     Before meta-iterations 0, 50, 100, … one task of the training classes and one of the test classes is adapted to and scored across its
-    queries; a row of `metrics.csv` has the means of all scores so far.  The mean is behind the network that it is printed for, and begins
-    with the untrained one.
+    queries; a row of `metrics.csv` has the means of all scores so far.  The mean lags behind the network that it is printed for, because it
+    includes the untrained one.
 
     Args:
         training, test: `ImageTasks` that draw one task a batch, of the training and of the test classes.
-        path: The run's `metrics.csv`, whose rows go on.
-        done: Meta-iterations that the restored learner has behind it.
+        path: The run's `metrics.csv`, which is continued.
+        done: Meta-iterations of the restored learner.
     """
 
     def __init__(self, training, test, path, done):
@@ -43,12 +43,12 @@ class RunningMean(keras.callbacks.Callback):
 
 
 def evaluations(iterations):
-    """How many were made before so many meta-iterations were done: at 0, 50, 100, …"""
+    """Number of evaluations, at 0, 50, 100, …, before a number of meta-iterations is reached."""
     return -(-iterations // EVERY)
 
 
 def last(path):
-    """The means at a run's end, in percent, and over how many evaluations; None where a run has not recorded them."""
+    """The means at a run's end, in percent, and over how many evaluations; None if a run has not recorded them."""
     rows = [row for row in read(path) if row.get(_COLUMNS[0])]
     if not rows:
         return None

@@ -14,17 +14,17 @@ from stochlwta_tf.training.running_mean import RunningMean
 
 
 def train(config, folder):
-    """Trains a checked configuration in a run folder, from its last checkpoint on if it has one.
+    """Trains a checked configuration in a run folder, starting from its last checkpoint if it has one.
 
     Args:
         config: A `Configuration`.
-        folder: A `RunFolder`; made where it is missing.
+        folder: A `RunFolder`; created if missing.
 
     Returns:
         The task distribution of each split, as a dictionary.
 
     Raises:
-        UserError: The configuration cannot be built, the data is not what the run began with, or the folder not written.
+        UserError: The configuration cannot be built, the data has changed since the run started, or the folder cannot be written.
         NonFiniteError: A loss or meta-gradient was NaN or infinite.
     """
     build.runtime(config)
@@ -35,7 +35,7 @@ def train(config, folder):
         raise ConfigurationError(f"the meta-loss of learner.name={config.learner.name} needs task.train_queries of 1 or more. Received: 0.")
     if record is not None:
         data_record.check(folder.data, record, splits)
-    elif folder.config.exists() and splits["train"].kind == "classification":
+    elif folder.config.exists() and splits["train"].bank:
         data_record.unknown(folder.data)
     with folder.alone():
         folder.begin(config, data_record.describe(splits))

@@ -1,0 +1,36 @@
+"""A budget of time or iterations."""
+
+import pytest
+
+from stochlwta_tf.cli import budgets
+from stochlwta_tf.config import configuration
+from stochlwta_tf.errors import ConfigurationError
+from tests.helpers.tiny_suite import BASE
+
+
+@pytest.mark.parametrize(
+    ("text", "settings"),
+    [
+        ("500it", {"iterations": 500}),
+        ("550it", {"iterations": 500}),
+        ("70it", {"iterations": 50, "log_every": 50}),
+        ("10it", {"iterations": 50, "log_every": 50}),
+    ],
+)
+def test_a_budget_of_iterations_fits_the_configuration(text, settings):
+    config = configuration.from_dict(BASE)
+    assignments = budgets.assignments(config, budgets.Budget.parse(text).iterations_at(None))
+    assert assignments == [f"training.{key}={value}" for key, value in settings.items()]
+    configuration.from_dict({**BASE, "training": {**BASE["training"], **settings}})
+
+
+def test_a_short_run_validates_about_ten_times():
+    values = {**BASE, "training": {**BASE["training"], "iterations": 60000, "validate_every": 1000}, "evaluation": {"batch": 50}}
+    assert budgets.assignments(configuration.from_dict(values), 3000) == ["training.iterations=3000", "training.validate_every=300"]
+    assert budgets.assignments(configuration.from_dict(values), 30000) == ["training.iterations=30000"]
+
+
+@pytest.mark.parametrize("text", ["10", "m", "0m", "1.5it", "-3m", "10 minutes"])
+def test_a_wrong_budget_is_one_line(text):
+    with pytest.raises(ConfigurationError, match="--budget must be minutes, hours or iterations, such as 10m, 0.5h or 500it. Received: "):
+        budgets.Budget.parse(text)

@@ -1,0 +1,209 @@
+"""Training from the command line: a run's content, resuming it, and what stops it."""
+
+import csv
+import os
+import random
+import shutil
+import signal
+import subprocess
+import sys
+import time
+
+import keras
+import numpy as np
+import pytest
+import tensorflow as tf
+import yaml
+
+from stochlwta_tf.cli import train
+from stochlwta_tf.training.records import read
+from stochlwta_tf.training.run_folder import RunFolder
+
+TINY = {
+    "name": "tiny",
+    "task": {"name": "sinusoid", "train_queries": 0},
+    "network": {"name": "mlp", "units": [4]},
+    "learner": {"name": "reptile", "inner_steps": 1},
+    "optimizer": {"name": "adam", "learning_rate": 0.01, "schedule": "linear"},
+    "training": {
+        "iterations": 4000, "batch": 4, "log_every": 50, "validate_every": 1000, "validation_tasks": 8, "steps_per_execution": 25,
+    },
+    "evaluation": {"tasks": 6, "batch": 4, "inner_steps": 3},
+}  # fmt: skip
+STOCHASTIC = ["network.name=dense_lwta", "network.blocks=[3]", "learner.name=stochlwta", "learner.draws=2"]
+
+
+@pytest.fixture(scope="module")
+def config(tmp_path_factory):
+    path = tmp_path_factory.mktemp("configs") / "tiny.yaml"
+    path.write_text(yaml.safe_dump(TINY))
+    return str(path)
+
+
+@pytest.fixture(scope="module")
+def run(config, tmp_path_factory):
+    """A short run, finished: its folder."""
+    folder = tmp_path_factory.mktemp("runs") / "tiny"
+    assert train.main(["--config", config, "--set", "training.iterations=200", "training.validate_every=100", "--out", str(folder)]) == 0
+    return RunFolder(folder)
+
+
+def final_state(folder):
+    checkpoint = tf.train.load_checkpoint(tf.train.latest_checkpoint(str(folder.checkpoints)))
+    keys = [k for k in checkpoint.get_variable_to_shape_map() if k != "_CHECKPOINTABLE_OBJECT_GRAPH"]
+    return {key: checkpoint.get_tensor(key) for key in keys}
+
+
+def test_a_run_leaves_everything_in_its_folder(run):
+    names = {p.name for p in run.path.iterdir() if p.name != ".lock"}
+    assert names == {
+        "config.yaml", "environment.json", "metrics.csv", "tensorboard", "checkpoints", "model.keras", "evaluation.json", "predictions.png",
+    }  # fmt: skip
+    rows = read(run.metrics)
+    assert [row["iteration"] for row in rows] == ["50", "100", "150", "200"]
+    assert [row["val_mse"] != "" for row in rows] == [False, True, False, True]
+    assert float(rows[-1]["learning_rate"]) == 0.0
+    learner = keras.saving.load_model(run.model)
+    for saved in learner.get_weights():
+        assert any(np.array_equal(saved, value) for value in final_state(run).values())
+
+
+def test_output_that_is_not_a_terminal_stays_quiet(run, config, tmp_path, capfd):
+    assert (
+        train.main(["--config", config, "--set", "training.iterations=50", "evaluation.after_training=false", "--out", str(tmp_path / "r")])
+        == 0
+    )
+    assert capfd.readouterr().out == f"The run is in {tmp_path / 'r'}.\n"
+
+
+def test_a_run_is_not_overwritten_and_not_resumed_with_other_options(run, config, capfd):
+    before = run.model.stat().st_mtime_ns
+    assert train.main(["--config", config, "--out", str(run.path)]) == 2
+    assert "already contains a run" in capfd.readouterr().err
+    assert train.main(["--config", config, "--out", str(run.path), "--resume"]) == 2
+    assert "the run to resume has training.iterations=200. Received: training.iterations=4000." in capfd.readouterr().err
+    assert run.model.stat().st_mtime_ns == before
+
+
+def test_a_killed_run_resumes_bit_for_bit(config, tmp_path):
+    whole, killed = RunFolder(tmp_path / "whole"), RunFolder(tmp_path / "killed")
+    options = ["--config", config, "--set", *STOCHASTIC, "evaluation.after_training=false", "training.validate_every=0", "--out"]
+    assert train.main([*options, str(whole.path)]) == 0
+    command = [sys.executable, "-m", "stochlwta_tf.cli.train", *options, str(killed.path)]
+    process = subprocess.Popen(command, stderr=subprocess.DEVNULL)
+    while len(read(killed.metrics)) < 3 and process.poll() is None:
+        time.sleep(0.002)
+    time.sleep(random.uniform(0, 0.2))
+    process.kill()
+    assert process.wait() == -signal.SIGKILL
+    assert len(read(killed.metrics)) < 80
+    assert train.main(["--resume", "--out", str(killed.path)]) == 0  # with the run's own configuration
+
+    a, b = final_state(whole), final_state(killed)
+    assert a.keys() == b.keys()
+    for key in a:
+        np.testing.assert_array_equal(a[key], b[key], key)
+    rows = [[{k: v for k, v in row.items() if k != "seconds"} for row in csv.DictReader(f.metrics.open())] for f in (whole, killed)]
+    assert rows[0] == rows[1]
+    assert len(rows[0]) == 80
+
+
+def test_a_run_whose_last_checkpoint_was_cut_resumes_from_the_one_before(run, tmp_path, capfd):
+    damaged = RunFolder(shutil.copytree(run.path, tmp_path / "run"))
+    (damaged.checkpoints / "checkpoint").unlink()
+    data = damaged.checkpoints / "ckpt-200.data-00000-of-00001"
+    data.write_bytes(data.read_bytes()[:100])
+    damaged.environment.write_text("")
+    assert train.main(["--resume", "--out", str(damaged.path)]) == 0
+    error = capfd.readouterr().err
+    assert f"{damaged.checkpoints}: ckpt-200 cannot be restored; resuming from ckpt-150, the newest intact checkpoint.\n" in error
+    assert f"{damaged.environment}: cannot be read (Expecting value" in error
+    a, b = final_state(run), final_state(damaged)
+    assert a.keys() == b.keys() and all(np.array_equal(a[key], b[key]) for key in a)
+    assert [row["iteration"] for row in read(damaged.metrics)] == ["50", "100", "150", "200"]
+
+
+def test_a_signal_ends_a_run_that_can_be_resumed(config, tmp_path):
+    command = [
+        sys.executable,
+        "-m",
+        "stochlwta_tf.cli.train",
+        "--config",
+        config,
+        "--out",
+        str(tmp_path / "run"),
+        "--set",
+        "training.validate_every=0",
+    ]
+    process = subprocess.Popen(command, stderr=subprocess.PIPE, text=True, env={**os.environ, "TF_CPP_MIN_LOG_LEVEL": "3"})
+    while not (tmp_path / "run" / "checkpoints" / "checkpoint").exists() and process.poll() is None:
+        time.sleep(0.01)
+    process.send_signal(signal.SIGTERM)
+    error = process.communicate()[1].splitlines()[-1]
+    assert process.returncode == 128 + signal.SIGTERM
+    assert error == f"SIGTERM: stopped; resume with: train.py --resume --out {tmp_path / 'run'}"
+    assert tf.train.latest_checkpoint(str(tmp_path / "run" / "checkpoints"))
+
+
+def test_a_loss_that_is_not_finite_names_the_term_and_keeps_the_checkpoint(config, tmp_path, capfd):
+    options = ["optimizer.name=sgd", "optimizer.learning_rate=1.0", "learner.inner_lr=1000.0", "learner.inner_steps=20"]
+    options += ["training.iterations=50", "training.steps_per_execution=1", "training.log_every=1"]
+    assert train.main(["--config", config, "--out", str(tmp_path / "run"), "--set", *options]) == 3
+    lines = [line for line in capfd.readouterr().err.splitlines() if line.startswith("error: ")]
+    assert len(lines) == 1
+    rows = read(RunFolder(tmp_path / "run").metrics)
+    assert f"not finite at iteration {len(rows)} (seed 0): task " in lines[0]
+    assert "negative log-likelihood" in lines[0]
+    assert not (tmp_path / "run" / "model.keras").exists()
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (["optimizer.learning_rate=fast"], 'optimizer.learning_rate must be a valid number. Received: optimizer.learning_rate="fast".'),
+        (["task.name=glyphs", "task.way=0"], "task.way must be greater than or equal to 1"),
+        (["task.name=glyphs", "task.way=1000"], "way"),
+        (["task.name=glyphs", "task.shot=30"], "has 20 images, but shot + queries needs 45"),
+        (["network.name=mlp", "network.units=[6, 5]", "network.activation=stochastic_lwta"], "network: "),
+        (["learner.name=maml", "task.train_queries=0"], "learner.name=maml needs task.train_queries of 1 or more. Received: 0."),
+        (["network.name=conv4"], "network: `conv4` needs images"),
+        (["runtime.device=gpu"], "runtime.device must be cpu or auto where TensorFlow finds no GPU"),
+        (["seed"], "--set needs key=value"),
+    ],
+)
+def test_a_wrong_configuration_is_one_line_and_writes_nothing(config, tmp_path, capfd, options, message):
+    if "runtime.device=gpu" in options and tf.config.list_physical_devices("GPU"):
+        pytest.skip("there is a GPU")
+    assert train.main(["--config", config, "--out", str(tmp_path / "run"), "--set", *options]) == 2
+    lines = [line for line in capfd.readouterr().err.splitlines() if line]
+    assert len(lines) == 1
+    assert lines[0].startswith("error: ")
+    assert message in lines[0]
+    assert not (tmp_path / "run").exists()
+
+
+def test_a_missing_file_is_one_line(tmp_path, capfd):
+    assert train.main(["--config", str(tmp_path / "none.yaml")]) == 2
+    assert capfd.readouterr().err == f"error: {tmp_path / 'none.yaml'}: cannot read the configuration: No such file or directory.\n"
+
+
+def test_missing_data_is_one_line(config, tmp_path, capfd, monkeypatch):
+    monkeypatch.setattr("stochlwta_tf.tasks.omniglot.cached_bank", lambda name, key, make: make())  # as where nothing was cached yet
+    monkeypatch.setattr("tensorflow_datasets.core.DatasetBuilder.download_and_prepare", _offline)
+    options = ["task.name=omniglot", f"task.data_dir={tmp_path / 'none'}"]
+    assert train.main(["--config", config, "--out", str(tmp_path / "run"), "--set", *options]) == 2
+    error = capfd.readouterr().err.splitlines()[-1]
+    assert error.startswith(f"error: Omniglot is not in {tmp_path / 'none'}")
+    assert "set data_dir or TFDS_DATA_DIR" in error
+    assert not (tmp_path / "run").exists()
+
+
+def _offline(*_, **__):
+    raise ConnectionError("no network")
+
+
+def test_nothing_to_train_is_a_usage_error(capfd):
+    with pytest.raises(SystemExit) as stop:
+        train.main(["--resume"])
+    assert stop.value.code == 2
+    assert "--config is needed, or --resume with --out" in capfd.readouterr().err

@@ -1,0 +1,114 @@
+"""Configurations, and what is said of wrong ones."""
+
+import pytest
+import yaml
+
+from stochlwta_tf.config import configuration
+from stochlwta_tf.errors import ConfigurationError
+from tests.helpers import REPOSITORY
+
+SINUSOID = {
+    "name": "tiny",
+    "task": {"name": "sinusoid"},
+    "network": {"name": "dense_lwta", "blocks": [4]},
+    "learner": {"name": "stochlwta"},
+    "optimizer": {"name": "sgd", "learning_rate": 0.25},
+    "training": {"iterations": 8, "batch": 4, "log_every": 4, "steps_per_execution": 2},
+}
+
+
+def changed(**sections):
+    return {
+        k: {**v, **sections.get(k, {})} if isinstance(v, dict) else sections.get(k, v)
+        for k, v in {**dict.fromkeys(sections, {}), **SINUSOID}.items()
+    }
+
+
+def test_a_resolved_configuration_reads_back_the_same():
+    config = configuration.from_dict(changed(evaluation={"draws": 7, "test_inner_steps": None}))
+    assert configuration.from_dict(yaml.safe_load(config.to_yaml())).resolved() == config.resolved()
+    assert config.resolved()["network"]["blocks"] == [4]
+    assert config.resolved()["learner"]["inner_lr"] == 0.003  # defaults are written out, so that a later default changes nothing
+
+
+def test_the_evaluation_may_override_the_learner():
+    config = configuration.from_dict(changed(evaluation={"draws": 7, "test_inner_steps": None}))
+    assert config.evaluation.overrides() == {"draws": 7, "test_inner_steps": None}
+    assert configuration.from_dict(SINUSOID).evaluation.overrides() == {}
+
+
+@pytest.mark.parametrize(
+    ("values", "message"),
+    [
+        (changed(network={"blokcs": [4]}), "unknown key network.blokcs. Did you mean 'blocks'? Allowed: name, blocks, "),
+        (changed(training={"batches": 4}), "unknown key training.batches. Did you mean 'batch'?"),
+        (changed(optimiser={"name": "sgd"}), "unknown key optimiser. Did you mean 'optimizer'?"),
+        (
+            changed(optimizer={"learning_rate": "fast"}),
+            'optimizer.learning_rate must be a valid number. Received: optimizer.learning_rate="fast".',
+        ),
+        (changed(network={"competitors": 1}), "network.competitors must be greater than or equal to 2. Received: network.competitors=1."),
+        (changed(network={"blocks": [4, 0]}), "network.blocks.1 must be greater than or equal to 1. Received: network.blocks.1=0."),
+        (changed(task={"name": "glyphs", "way": 0}), "task.way must be greater than or equal to 1. Received: task.way=0."),
+        (
+            changed(task={"name": "omniglott"}),
+            "unknown value task.name='omniglott'. Did you mean 'omniglot'? Allowed: sinusoid, omniglot, ",
+        ),
+        (changed(task={"name": ["glyphs"]}), "unknown value task.name=['glyphs']."),
+        ({**SINUSOID, "log-every": 5}, "unknown key log-every. Did you mean "),
+        (changed(learner={"inner-lr": 0.1}), "unknown key learner.inner-lr. Did you mean 'inner_lr'?"),
+        ({**SINUSOID, "seed": 2**32}, "seed must be less than 4294967296. Received: seed=4294967296."),
+        (changed(evaluation={"inner_batch": 5}), "unknown key evaluation.inner_batch."),  # acts in training alone
+        (
+            changed(learner={"learn_noise_std": True}, evaluation={"noise_std": 0.5}),
+            "evaluation.noise_std cannot be combined with learner.learn_noise_std=true",
+        ),
+        (changed(learner={"name": 3}), "unknown value learner.name=3. Allowed: "),
+        (changed(evaluation={"draws": 0}), "evaluation.draws must be greater than or equal to 1. Received: evaluation.draws=0."),
+        (changed(optimizer={"name": "rmsprop"}), "optimizer.name must be 'sgd' or 'adam'. Received: optimizer.name=\"rmsprop\"."),
+        ({k: v for k, v in SINUSOID.items() if k != "task"}, "task is missing. Allowed: task.name=sinusoid, "),
+        ({**SINUSOID, "training": {"batch": 4}}, "training.iterations is missing."),
+        ({**SINUSOID, "task": "sinusoid"}, "task must be a section with a name: sinusoid, "),
+        ({**SINUSOID, "name": "../tiny"}, "name must match pattern"),
+        (
+            changed(training={"log_every": 3}),
+            "training.log_every must be a multiple of training.steps_per_execution=2. Received: training.log_every=3.",
+        ),
+        (
+            changed(training={"iterations": 10}),
+            "training.iterations must be a multiple of training.log_every=4. Received: training.iterations=10.",
+        ),
+        (
+            changed(training={"validate_every": 4}, evaluation={"batch": 30}),
+            "training.validation_tasks must be a multiple of evaluation.batch=30.",
+        ),
+        (changed(optimizer={"clip_norm": 1, "clip_value": 1}), "optimizer.clip_norm must be null if clip_value is set."),
+    ],
+)
+def test_what_is_wrong_is_one_line_that_names_the_key(values, message):
+    with pytest.raises(ConfigurationError) as error:
+        configuration.from_dict(values, "a.yaml")
+    assert str(error.value).startswith(f"a.yaml: {message}"), str(error.value)
+    assert "\n" not in str(error.value)
+
+
+def test_difference_names_the_first_key():
+    a, b = configuration.from_dict(SINUSOID).resolved(), configuration.from_dict(changed(learner={"inner_lr": 0.1})).resolved()
+    assert configuration.difference(a, b) == ("learner.inner_lr", 0.003, 0.1)
+    assert configuration.difference(a, a) is None
+
+
+@pytest.mark.parametrize("section", ["optimizer", "training", "evaluation", "active_learning", "runtime"])
+def test_the_documentation_has_every_key_with_its_default(section):
+    text = (REPOSITORY / "docs" / "configuration.md").read_text().partition(f"## `{section}`")[2].partition("\n## ")[0]
+    for key, field in configuration.Configuration.model_fields[section].annotation.model_fields.items():
+        default = "required" if field.is_required() else f"`{yaml.safe_dump(field.default).split()[0]}`"
+        assert f"| `{key}` | {default.replace('0.0', '0')} |" in text
+
+
+def test_a_renamed_option_is_read_under_its_old_name_and_said_once(capfd):
+    values = changed(learner={"saturation": 1e-7})
+    for _ in range(2):
+        config = configuration.from_dict(values)
+        assert config.learner.probability_clip == 1e-7 and "saturation" not in config.resolved()["learner"]
+    assert capfd.readouterr().err == "learner.saturation is now called learner.probability_clip; the value is used under the new name.\n"

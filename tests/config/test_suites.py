@@ -1,0 +1,50 @@
+"""The suites of this version."""
+
+import functools
+
+import pytest
+
+from stochlwta_tf import networks
+from stochlwta_tf.config import lookup, suites
+from tests.helpers.result_folders import cell
+
+SUITES = list(lookup.suites())
+
+
+@functools.cache
+def loaded(name):
+    """The cells of a suite that this version has, each with its configuration."""
+    return [(each, each.load()) for each in suites.load(name).cells() if each.exists]
+
+
+@pytest.mark.parametrize("name", SUITES)
+def test_stochastic_units_are_tested_with_several_draws_whatever_the_learner(name):
+    for each, config in loaded(name):
+        stochastic = getattr(config.network, "activation", None) == "stochastic_lwta"
+        if stochastic and not each.row.test and config.learner.name != "stochlwta":
+            draws = config.learner.draws or config.learner.particles  # BMAML: one of each particle
+            assert draws == (4 if config.learner.name != "bmaml" else 5), f"{each.row.full_label}, {each.column.label}"
+
+
+def test_table_d1_is_of_the_papers_dense_networks():
+    own = cell("tableD1", "StochLWTA-ML", "accuracy").load().network
+    for row in suites.load("tableD1").rows:
+        if row.paper is None and row.label != "StochLWTA-ML":
+            network = cell("tableD1", row.label, "accuracy", row.variant).load().network
+            assert (network.name, network.activation, network.weights) == ("dense_lwta", "relu", "point"), row.label
+            assert (network.blocks, network.competitors, network.input_scale) == (own.blocks, own.competitors, own.input_scale)
+
+
+@pytest.mark.parametrize(("variant", "number"), [("the paper's size", 115925), ("the paper's size, point weights", 112005)])
+def test_table_d2_has_networks_of_the_papers_size(variant, number):
+    config = cell("tableD2", "StochLWTA-ML", "params, 5-way", variant).load()
+    network = networks.conv4((28, 28, 1), 5, **config.network.options())
+    assert networks.trainable_parameters(network) == number
+    nearer = [networks.conv4((28, 28, 1), 5, **{**config.network.options(), "filters": config.network.filters + d}) for d in (-2, 2)]
+    assert all(abs(networks.trainable_parameters(other) - 112005) > abs(number - 112005) for other in nearer)
+
+
+@pytest.mark.parametrize("name", SUITES)
+def test_every_suite_of_this_version_is_valid(name):
+    for each, config in loaded(name):
+        assert each.row.name is None or config.name == each.row.name.format(task=each.task)

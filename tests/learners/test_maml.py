@@ -1,0 +1,66 @@
+"""MAML and FOMAML against finite differences and hand-written gradients."""
+
+import keras
+import numpy as np
+import pytest
+import tensorflow as tf
+
+from stochlwta_tf import networks
+from stochlwta_tf.learners import FOMAML, MAML
+from tests.helpers.small_tasks import finite_difference_error, image_tasks, point_tasks
+
+LWTA = {"activation": "stochastic_lwta", "winners_kl_weight": 0.1}
+
+
+@pytest.mark.parametrize(
+    ("steps", "options"), [(1, {}), (3, {"learn_inner_rates": True, "multi_step_loss": True}), (2, {"inner_clip_norm": 0.1})]
+)
+def test_meta_gradient_is_that_of_finite_differences(float64, steps, options):
+    keras.utils.set_random_seed(0)
+    network = networks.mlp((1,), 1, units=(6,), **LWTA)
+    learner = MAML(network, likelihood="gaussian", inner_lr=0.05, inner_steps=steps, runner="loop", **options)
+    assert finite_difference_error(learner, point_tasks("float64")) < 1e-5
+
+
+@pytest.mark.parametrize("batch_statistics", ["transductive", "support"])
+def test_meta_gradient_through_convolutions_and_batch_normalization(float64, batch_statistics):
+    keras.utils.set_random_seed(0)
+    network = networks.conv4((8, 8, 1), 3, filters=4, activation="tanh")
+    learner = MAML(network, inner_lr=0.1, inner_steps=3, batch_statistics=batch_statistics)
+    assert finite_difference_error(learner, image_tasks()) < 1e-5
+
+
+def test_first_order_is_the_gradient_at_the_adapted_weights():
+    keras.utils.set_random_seed(0)
+    network = networks.mlp((1,), 1, units=(6,), activation="tanh")
+    settings = {"likelihood": "gaussian", "inner_lr": 0.05, "inner_steps": 3}
+    tasks = point_tasks()
+
+    def loss(weights, x, y):
+        h = x
+        h = tf.tanh(h @ weights[0] + weights[1]) @ weights[2] + weights[3]
+        return tf.reduce_mean(0.5 * tf.square(y - h)) + 0.5 * np.log(2 * np.pi)
+
+    expected = [np.zeros(v.shape) for v in network.trainable_variables]
+    for i in range(4):
+        weights = [tf.convert_to_tensor(v) for v in network.trainable_variables]
+        for _ in range(3):
+            with tf.GradientTape() as tape:
+                tape.watch(weights)
+                value = loss(weights, tasks.support_x[i], tasks.support_y[i])
+            weights = [w - 0.05 * g for w, g in zip(weights, tape.gradient(value, weights))]
+        with tf.GradientTape() as tape:
+            tape.watch(weights)
+            value = loss(weights, tasks.query_x[i], tasks.query_y[i])
+        expected = [e + g.numpy() / 4 for e, g in zip(expected, tape.gradient(value, weights))]
+
+    first = FOMAML(network, **settings).meta_gradient(tasks)[0]
+    second = MAML(network, **settings).meta_gradient(tasks)[0]
+    for e, g in zip(expected, first):
+        np.testing.assert_allclose(g, e, rtol=1e-4, atol=1e-6)
+    assert max(float(tf.reduce_max(tf.abs(a - b))) for a, b in zip(first, second)) > 1e-2
+
+
+def test_impossible_order():
+    with pytest.raises(ValueError, match="Received: order=3"):
+        MAML(networks.mlp((1,), 1), order=3)
