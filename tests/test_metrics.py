@@ -104,3 +104,7 @@ def test_scoring_across_queries_is_what_numpy_says():
     p = np.array([[[0.9, 0.05, 0.05], [0.5, 0.4, 0.1], [0.5, 0.1, 0.4]]])
     assert metrics.accuracy(p, np.arange(3)[None]) == pytest.approx(1 / 3)
     assert metrics.accuracy_across_queries(p) == pytest.approx(1.0)
+
+
+def test_a_confidence_on_an_edge_belongs_to_the_bin_below():
+    assert metrics.bin_of(np.array([0.0, 0.2, 0.21, 0.6, 1.0])).tolist() == [0, 2, 3, 8, 14]  # of 15 bins: 0.2 and 0.6 end bins 2 and 8
