@@ -8,6 +8,7 @@ import yaml
 from stochlwta_tf.cli import timing
 from stochlwta_tf.config import configuration
 from stochlwta_tf.errors import UserError
+from stochlwta_tf.evaluation.timing import measure
 from stochlwta_tf.report import collect
 
 TINY = {
@@ -32,12 +33,12 @@ def test_a_suite_times_each_configuration_once_and_all_at_fifty_tasks():
 def test_a_configuration_without_its_data_is_passed_by(tmp_path, capsys):
     absent = {**TINY, "name": "absent", "task": {"name": "image_folder", "data_dir": str(tmp_path / "none"), "way": 2, "shot": 1}}
     configs = [configuration.from_dict({**values, "network": {"name": "mlp", "units": [4]}}) for values in (absent, TINY)]
-    result = timing.measure(configs[:1], 2, configs)
+    result = measure(configs[:1], 2, configs)
     assert "absent: skipped: data_dir must be a folder" in capsys.readouterr().err
     assert [(entry["config"]["name"], entry["parameters"]["trainable"]) for entry in result["entries"]] == [("tiny", 13)]
     assert "train" not in result["entries"][0]  # its parameters were asked for alone
     with pytest.raises(UserError, match="none of the configurations has its data available"):
-        timing.measure(configs[:1], 2)
+        measure(configs[:1], 2)
 
 
 def test_configurations_are_timed_in_turns(tmp_path, capsys):
