@@ -7,6 +7,7 @@ import pytest
 
 from stochlwta_tf import paper
 from stochlwta_tf.config import yaml_file
+from stochlwta_tf.training.records import read
 from tests.helpers import REPOSITORY
 
 WORDS = [REPOSITORY / name for name in ("docs/findings.md", "docs/protocols.md", "results/reading.md", "README.md")]
@@ -32,6 +33,8 @@ def numbers_of(name, seed):
             if path.name != "environment.json":
                 found += values_in(json.loads(path.read_text(encoding="utf-8")))
         found += values_in(yaml_file.read(folder / "config.yaml"))
+        last = [float(value) for value in (read(folder / "metrics.csv") or [{}])[-1].values() if value]
+        found += [*last, *(100 * value for value in last)]  # accuracies of the training are fractions
         if (folder / "evaluation.json").exists():
             for key, row in json.loads((folder / "evaluation.json").read_text(encoding="utf-8"))["measures"].items():
                 measures.setdefault(key, []).append(row["value"])
@@ -42,6 +45,7 @@ def numbers_of(name, seed):
 def unsupported(text):
     """The numbers of each paragraph that none of the runs it names, nor the paper, has."""
     wrong = []
+    text = re.sub(r"Python [\d.]+ to [\d.]+", "", text)
     text = re.sub(r"<!-- summary -->.*?<!-- end -->|```.*?```", "", text, flags=re.S)  # the table has a test of its own
     printed = [*values_in(paper.results()), *_LEVELS]
     for paragraph in re.split(r"\n\s*\n", text):
