@@ -102,7 +102,11 @@ class Matcher:
         for result, has, has_test in self._results:
             if has == trained and has_test == tested:
                 found.append(result)
-            elif result.config.name == config.name and (has != trained or result.file == "evaluation.json" and not cell.row.test):
+            elif (
+                cell.column.run
+                and result.config.name == config.name
+                and (has != trained or result.file == "evaluation.json" and not cell.row.test)
+            ):
                 key, old, new = configuration.difference(*((trained, has) if has != trained else (tested, has_test)))
                 self._note(f"{result.folder}: not {config.name} as {cell.config} has it: {key}={old}. Received: {key}={new}.")
         return found
