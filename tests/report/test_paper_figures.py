@@ -113,7 +113,8 @@ def test_active_learning_is_drawn_by_its_queries_beside_random_choice(tmp_path, 
     written("ABML", active("BMAML", random=[40.0, 44.0]))
     written("PLATIPUS", active("PLATIPUS", entropy=[40.0, 44.0]))
     lines = paper_figures.FIGURES["4c"](collect.collect(tmp_path), tmp_path / "a.png", "png")
-    own, maml, _, reptile = drawn[0]["lines"][:4]
+    drawn = {line["label"]: line for line in drawn[0]["lines"]}
+    own, maml, reptile = (drawn.pop(label) for label in ("StochLWTA-ML", "MAML", "Reptile"))
     assert (list(own["x"]), list(own["y"][:2]), list(own["dashed"][:2]), own["printed"]) == (
         [*range(26)],
         [51.0, 62.0],
@@ -122,7 +123,7 @@ def test_active_learning_is_drawn_by_its_queries_beside_random_choice(tmp_path, 
     )
     assert list(maml["y"][:2]) == [40.0, 44.0] and "dashed" not in maml and "x" not in reptile
     assert any(line.startswith("missing: Reptile, glyphs_5w1s: no test of active learning: python train.py") for line in lines)
-    assert not any("x" in line for line in drawn[0]["lines"][4:])
+    assert drawn and not any("x" in line for line in drawn.values())
     said = capsys.readouterr().err
     assert "glyphs_5w1s_reptile-seed0/active-figure4c.json: corrupted: not JSON" in said
     assert "glyphs_5w1s_abml-seed0/active-figure4c.json: another run or test: expected name=glyphs_5w1s_abml." in said
