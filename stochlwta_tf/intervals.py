@@ -4,11 +4,12 @@ import functools
 import math
 
 import numpy as np
+from numpy.typing import ArrayLike
 from scipy import special
 
 
 @functools.cache
-def t95(freedom):
+def t95(freedom: float) -> float:
     """The 97.5 % quantile of Student's t: t with P(T ≤ t) = 0.975.
 
     Args:
@@ -22,7 +23,7 @@ def t95(freedom):
     return float(special.stdtrit(freedom, 0.975))
 
 
-def mean_and_ci95(values):
+def mean_and_ci95(values: ArrayLike) -> tuple[float, float]:
     """Mean over tasks, and half the width of its 95 % interval: t s / sqrt(n), t of n − 1 degrees of freedom.
 
     Example:
@@ -35,7 +36,7 @@ def mean_and_ci95(values):
     return float(values.mean()), float(t95(len(values) - 1) * values.std(ddof=1) / np.sqrt(len(values)))
 
 
-def paired_difference(values, others):
+def paired_difference(values: ArrayLike, others: ArrayLike) -> tuple[float, float]:
     """Mean of `values − others` on the same tasks, and half the width of its 95 % interval; tasks that lack either value are skipped.
 
     Raises:
@@ -55,7 +56,7 @@ def paired_difference(values, others):
     return mean_and_ci95(values[both] - others[both])
 
 
-def median_and_ci95(values):
+def median_and_ci95(values: ArrayLike) -> tuple[float, float, float]:
     """Median over tasks, and the ends of its distribution-free 95 % interval, two order statistics; values may be infinite.
 
     The number of values below the true median is Binomial(n, 1/2), so the k-th smallest and the k-th largest enclose it with a probability
@@ -73,7 +74,7 @@ def median_and_ci95(values):
     return float(low if low == high else (low + high) / 2), float(values[k - 1]), float(values[n - k])
 
 
-def over_seeds_and_tasks(means, halves, tasks):
+def over_seeds_and_tasks(means: ArrayLike, halves: ArrayLike, tasks: int) -> tuple[float, float]:
     """Mean over seeds, and half the width of its 95 % interval over seeds and tasks together.
 
     With S seeds tested on the same n tasks the variance of the mean is a + b: a = (variance between the seeds' means) / S, and b = the

@@ -21,7 +21,7 @@ class Measure(NamedTuple):
     key: str | None = None
 
     @property
-    def axis(self):
+    def axis(self) -> str:
         """The label with the unit, for an axis or a column."""
         return f"{self.label}, {self.unit}" if self.unit else self.label
 
@@ -43,7 +43,7 @@ MEASURES = {
 }
 
 
-def measure_of(name):
+def measure_of(name: str) -> Measure:
     """The `Measure` of a name, which may end in the number of inner steps of the test: `"mse@10"`.
 
     Raises:

@@ -1,18 +1,24 @@
-"""Measures of predictions; NumPy only.
+"""Measures of predictions; NumPy and SciPy only.
 
 A task's measure is a mean over its queries; a result is the mean over test tasks with a 95 % interval over tasks (`intervals.py`).
 """
+
+import math
+from typing import TYPE_CHECKING
 
 import numpy as np
 from scipy import special
 
 from stochlwta_tf.intervals import t95
 
+if TYPE_CHECKING:
+    from stochlwta_tf.tasks.protocols import Rules
+
 _SMALLEST = float(np.finfo("float32").tiny)  # probabilities are float32; below this they are zero, whose log is infinite
 BINS = 15  # of the expected calibration error
 
 
-def accuracy(probabilities, labels):
+def accuracy(probabilities: np.ndarray, labels: np.ndarray) -> np.ndarray:
     """Fraction of the queries whose most probable class is their label, for each task.
 
     Args:
@@ -22,7 +28,7 @@ def accuracy(probabilities, labels):
     return np.mean(np.argmax(probabilities, -1) == labels, -1)
 
 
-def accuracy_across_queries(probabilities):
+def accuracy_across_queries(probabilities: np.ndarray) -> np.ndarray:
     """Fraction of the classes whose most probable query is theirs, for each task: how the paper's published code scores.
 
     Each class picks its best query (argmax over axis 0 of `[queries, classes]`), where the usual accuracy lets queries pick classes.
@@ -34,29 +40,29 @@ def accuracy_across_queries(probabilities):
     return np.mean(np.argmax(probabilities, -2) == np.arange(probabilities.shape[-1]), -1)
 
 
-def accuracy_under(rules, probabilities, labels):
+def accuracy_under(rules: "Rules", probabilities: np.ndarray, labels: np.ndarray) -> np.ndarray:
     """`accuracy`, or `accuracy_across_queries` where a protocol's `Rules` say so."""
     return accuracy_across_queries(probabilities) if rules.across_queries else accuracy(probabilities, labels)
 
 
-def categorical_nll(probabilities, labels):
+def categorical_nll(probabilities: np.ndarray, labels: np.ndarray) -> np.ndarray:
     """−log p(label), mean over queries, for each task; arguments as `accuracy`."""
     p = np.take_along_axis(np.asarray(probabilities, "float64"), labels[..., None], -1)[..., 0]
     return -np.mean(np.log(np.maximum(p, _SMALLEST)), -1)
 
 
-def brier(probabilities, labels):
+def brier(probabilities: np.ndarray, labels: np.ndarray) -> np.ndarray:
     """Squared distance of the probabilities from the label's one-hot vector: summed over classes, mean over queries, for each task."""
     one_hot = np.eye(probabilities.shape[-1])[labels]
     return np.mean(np.sum(np.square(probabilities - one_hot), -1), -1)
 
 
-def bin_of(top):
+def bin_of(top: np.ndarray) -> np.ndarray:
     """Number of the bin of each top probability: (0, 1/15] is 0, (1/15, 2/15] is 1, …"""
     return np.clip(np.ceil(top * BINS).astype(int) - 1, 0, BINS - 1)
 
 
-def calibration_error(probabilities, labels):
+def calibration_error(probabilities: np.ndarray, labels: np.ndarray) -> tuple[float, float]:
     """Expected calibration error over all queries of all tasks, with half the width of its 95 % interval.
 
     With 15 equal-width bins b of the top probability, ECE = sum_b |sum of (correct − top probability) in b| / number of queries.  A task
@@ -76,7 +82,7 @@ def calibration_error(probabilities, labels):
     return float(error), float(t95(tasks - 1) * np.sqrt((tasks - 1) * np.var(without)))
 
 
-def squared_error(draws, targets):
+def squared_error(draws: np.ndarray, targets: np.ndarray) -> np.ndarray:
     """(y − mean over draws)², mean over queries, for each task.
 
     Args:
@@ -86,7 +92,7 @@ def squared_error(draws, targets):
     return np.mean(np.square(draws.mean(1) - targets), (-2, -1))
 
 
-def mixture_nll(draws, targets, noise_std):
+def mixture_nll(draws: np.ndarray, targets: np.ndarray, noise_std: float | np.ndarray) -> np.ndarray:
     """−log (1/B) sum_b N(y; f_b, noise_std²), mean over queries, for each task; arguments as `squared_error`.
 
     Here and below `noise_std` is a number, or an array that broadcasts to `draws`.
@@ -97,12 +103,13 @@ def mixture_nll(draws, targets, noise_std):
     return -np.mean(largest[:, 0] + np.log(np.mean(np.exp(log_p - largest), 1)), -1)
 
 
-def mixture_cdf(y, draws, noise_std):
+def mixture_cdf(y: np.ndarray, draws: np.ndarray, noise_std: float | np.ndarray) -> np.ndarray:
     """P(Y ≤ y) under (1/B) sum_b N(f_b, noise_std²); `draws` has its B axis before the last two, the axes of `y`."""
-    return np.mean(special.ndtr((y[..., None, :, :] - draws) / noise_std), -3)
+    z = np.asarray((draws - y[..., None, :, :]) / (noise_std * math.sqrt(2.0)), "float64")
+    return np.mean(0.5 * special.erfc(z), -3)
 
 
-def coverage(draws, targets, noise_std, mass=0.9):
+def coverage(draws: np.ndarray, targets: np.ndarray, noise_std: float | np.ndarray, mass: float = 0.9) -> np.ndarray:
     """Fraction of the queries inside the central band of that mass of the predictive mixture, for each task; arguments as `squared_error`.
 
     The mixture contains the observation noise.  A calibrated predictor therefore covers `mass` of *noisy* targets; of noise-free ones, such
@@ -111,12 +118,13 @@ def coverage(draws, targets, noise_std, mass=0.9):
     return np.mean(np.abs(mixture_cdf(targets, draws, noise_std) - 0.5) <= mass / 2, (-2, -1))
 
 
-def mixture_band(draws, noise_std, mass=0.9):
+def mixture_band(draws: np.ndarray, noise_std: float | np.ndarray, mass: float = 0.9) -> tuple[np.ndarray, np.ndarray]:
     """Lower and upper edge of the central band that `coverage` uses, by bisection; arguments as `mixture_cdf`."""
-    return tuple(_mixture_quantile(0.5 + sign * mass / 2, draws, noise_std) for sign in (-1, 1))
+    low, high = (_mixture_quantile(0.5 + sign * mass / 2, draws, noise_std) for sign in (-1, 1))
+    return low, high
 
 
-def _mixture_quantile(probability, draws, noise_std):
+def _mixture_quantile(probability: float, draws: np.ndarray, noise_std: float | np.ndarray) -> np.ndarray:
     reach = 10.0 * np.max(noise_std)
     low, high = draws.min(-3) - reach, draws.max(-3) + reach
     for _ in range(60):
@@ -129,7 +137,7 @@ def _mixture_quantile(probability, draws, noise_std):
 ABSURD = 100  # times the variance of all targets
 
 
-def diverged(draws, errors=None, targets=None):
+def diverged(draws: np.ndarray, errors: np.ndarray | None = None, targets: np.ndarray | None = None) -> np.ndarray:
     """Which tasks diverged in their inner steps, `[tasks]`.
 
     A task has diverged if its outputs, or their squares, are not finite; in regression also if its squared error is over 100 times the
@@ -142,4 +150,4 @@ def diverged(draws, errors=None, targets=None):
     """
     with np.errstate(over="ignore", invalid="ignore"):
         infinite = ~np.isfinite(np.square(draws)).reshape(len(draws), -1).all(1)
-        return infinite if errors is None else infinite | ~(errors <= ABSURD * np.var(targets))
+        return infinite if errors is None or targets is None else infinite | ~(errors <= ABSURD * np.var(targets))

@@ -4,7 +4,7 @@
 """
 
 import math
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 import keras
 from pydantic import Field
@@ -58,19 +58,19 @@ class LayerFactory:
         rho_initial: float = -5.0,
         rho_min: float | None = -7.0,
         bias_initial: float = 0.1,
-    ):
+    ) -> None:
         self._activation = activation
         self._gaussian = weights == "gaussian"
         self._competitors = competitors
         self._bias = keras.initializers.Constant(bias_initial)
-        self._winners = {
+        self._winners: dict[str, Any] = {
             "temperature": temperature,
             "test_temperature": test_temperature,
             "probability_floor": probability_floor,
             "kl_weight": winners_kl_weight,
             "kl_estimator": kl_estimator,
         }
-        self._posterior = {
+        self._posterior: dict[str, Any] = {
             "rho_initializer": rho_initial,
             "rho_min": rho_min,
             "kl_weight": weights_kl_weight,
@@ -79,18 +79,18 @@ class LayerFactory:
             "predict_with": predict_with,
         }
 
-    def dense(self, units, name):
+    def dense(self, units: int, name: str) -> keras.layers.Layer:
         if self._gaussian:
             return GaussianDense(units, bias_initializer=self._bias, name=name, **self._posterior)
         return keras.layers.Dense(units, bias_initializer=self._bias, name=name)
 
-    def convolution(self, filters, strides, name):
+    def convolution(self, filters: int, strides: int, name: str) -> keras.layers.Layer:
         shape = {"kernel_size": 3, "strides": strides, "padding": "same", "bias_initializer": self._bias, "name": name}
         if self._gaussian:
             return GaussianConv2D(filters, **shape, **self._posterior)
         return keras.layers.Conv2D(filters, data_format=_CHANNELS_LAST, **shape)
 
-    def activation(self, name):
+    def activation(self, name: str) -> keras.layers.Layer:
         if self._activation == "stochastic_lwta":
             return StochasticLWTA(self._competitors, name=name, **self._winners)
         if self._activation == "deterministic_lwta":
@@ -99,8 +99,8 @@ class LayerFactory:
 
 
 def dense_lwta(
-    input_shape,
-    outputs,
+    input_shape: tuple[int, ...],
+    outputs: int,
     *,
     blocks: tuple[Count, ...] = (16, 8),
     competitors: Annotated[int, Field(ge=2)] = 2,
@@ -108,8 +108,8 @@ def dense_lwta(
     weights: Weights = "gaussian",
     input_scale: bool = False,
     max_pool: bool = False,
-    **layers,
-):
+    **layers: Any,
+) -> keras.Model:
     """The paper's network: dense layers of R blocks of J competing units, and a linear head.
 
     Args:
@@ -150,14 +150,14 @@ def dense_lwta(
 
 
 def mlp(
-    input_shape,
-    outputs,
+    input_shape: tuple[int, ...],
+    outputs: int,
     *,
     units: tuple[Count, ...] = (64, 64),
     activation: Activation = "tanh",
     weights: Weights = "point",
-    **layers,
-):
+    **layers: Any,
+) -> keras.Model:
     """A multi-layer perceptron on flattened inputs; 1-64-64-1 by default, the regressions' network.
 
     Args:
@@ -188,8 +188,8 @@ def mlp(
 
 
 def conv4(
-    input_shape,
-    outputs,
+    input_shape: tuple[int, ...],
+    outputs: int,
     *,
     filters: Count = 64,
     downsampling: Literal["stride", "max_pool"] = "stride",
@@ -197,8 +197,8 @@ def conv4(
     batch_norm_scale: bool = True,
     activation: Activation = "relu",
     weights: Weights = "point",
-    **layers,
-):
+    **layers: Any,
+) -> keras.Model:
     """Four 3×3 convolutions, each with batch normalisation, optional pooling, and activation; then a linear head.
 
     Args:
@@ -238,16 +238,16 @@ def conv4(
 
 
 # The source of a network's remaining options, which the configuration reads with its signature.
-dense_lwta.options_of = mlp.options_of = conv4.options_of = LayerFactory
+NETWORKS: dict[str, Any] = {"dense_lwta": dense_lwta, "mlp": mlp, "conv4": conv4}
+for _network in NETWORKS.values():
+    _network.options_of = LayerFactory
 
-NETWORKS = {"dense_lwta": dense_lwta, "mlp": mlp, "conv4": conv4}
 
-
-def trainable_parameters(model):
+def trainable_parameters(model: keras.Model) -> int:
     """Number of trainable parameters, as the paper counts them."""
     return sum(math.prod(v.shape) for v in model.trainable_variables)
 
 
-def parameters_of(model):
+def parameters_of(model: keras.Model) -> dict[str, int]:
     """Numbers of trainable and of stored parameters, as in results."""
     return {"trainable": trainable_parameters(model), "stored": model.count_params()}

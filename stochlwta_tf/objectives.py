@@ -7,7 +7,10 @@ With y the targets and f the outputs, the negative log-likelihood of a set of ex
 whose KL terms the stochastic layers add themselves.
 """
 
+from typing import Any, Literal
+
 import keras
+import numpy as np
 import tensorflow as tf
 import tensorflow_probability as tfp
 
@@ -29,31 +32,31 @@ class Likelihood:
     higher_is_better: bool
     uncertainty: str
 
-    def nll(self, y, outputs):
+    def nll(self, y: tf.Tensor, outputs: tf.Tensor) -> tf.Tensor:
         """−log p(y | outputs) of each example, `[examples]`."""
         raise NotImplementedError(f"{type(self).__name__} must implement nll(y, outputs).")
 
-    def predictive(self, draws):
+    def predictive(self, draws: tf.Tensor) -> tf.Tensor:
         """The predictive mean of `draws [B, examples, outputs]`: class probabilities, or regression means, `[examples, outputs]`."""
         raise NotImplementedError(f"{type(self).__name__} must implement predictive(draws).")
 
-    def score(self, y, predictive):
+    def score(self, y: tf.Tensor, predictive: tf.Tensor) -> tf.Tensor:
         """Accuracy or mean squared error of a predictive mean, a scalar."""
         raise NotImplementedError(f"{type(self).__name__} must implement score(y, predictive).")
 
-    def split(self, outputs):
+    def split(self, outputs: Any) -> tuple[Any, Any]:
         """The predictions in a network's outputs, and their observation std: None for classes."""
         return outputs, None
 
-    def check_targets(self, y, examples, outputs):
+    def check_targets(self, y: np.ndarray, examples: int, outputs: int) -> None:
         """Raises a ValueError unless an array is targets of some examples of a network with that many outputs (classes, or targets)."""
         raise NotImplementedError(f"{type(self).__name__} must implement check_targets(y, examples, outputs).")
 
-    def get_config(self):
+    def get_config(self) -> dict[str, Any]:
         return {}
 
     @classmethod
-    def from_config(cls, config):
+    def from_config(cls, config: dict[str, Any]) -> "Likelihood":
         return cls(**config)
 
 
@@ -73,29 +76,29 @@ class Categorical(Likelihood):
 
     kind, score_name, higher_is_better, uncertainty = "categorical", "accuracy", True, "entropy"
 
-    def __init__(self, average="logits", probability_clip=None):
+    def __init__(self, average: Literal["logits", "probabilities"] = "logits", probability_clip: float | None = None) -> None:
         if average not in ("logits", "probabilities"):
             raise ValueError(f"`average` must be 'logits' or 'probabilities'. Received: average={average!r}")
         self.average = average
         self.probability_clip = probability_clip
 
-    def nll(self, y, outputs):
+    def nll(self, y: tf.Tensor, outputs: tf.Tensor) -> tf.Tensor:
         if self.probability_clip is not None:
             outputs = tf.math.log(tf.clip_by_value(tf.nn.softmax(outputs), self.probability_clip, 1 - self.probability_clip))
         return tf.nn.sparse_softmax_cross_entropy_with_logits(y, outputs)
 
-    def predictive(self, draws):
+    def predictive(self, draws: tf.Tensor) -> tf.Tensor:
         if self.average == "logits":
             return tf.nn.softmax(tf.reduce_mean(draws, 0))
         return tf.reduce_mean(tf.nn.softmax(draws), 0)
 
-    def score(self, y, predictive):
+    def score(self, y: tf.Tensor, predictive: tf.Tensor) -> tf.Tensor:
         return tf.reduce_mean(tf.cast(tf.equal(tf.argmax(predictive, -1, output_type=y.dtype), y), predictive.dtype))
 
-    def get_config(self):
+    def get_config(self) -> dict[str, Any]:
         return {"average": self.average, "probability_clip": self.probability_clip}
 
-    def check_targets(self, y, examples, outputs):
+    def check_targets(self, y: np.ndarray, examples: int, outputs: int) -> None:
         if y.shape != (examples,) or y.dtype.kind not in "iu" or y.min() < 0 or y.max() >= outputs:
             values = f", values from {y.min()} to {y.max()}" if y.size and y.dtype.kind in "iuf" else ""
             raise ValueError(
@@ -118,31 +121,31 @@ class Gaussian(Likelihood):
 
     kind, score_name, higher_is_better, uncertainty = "gaussian", "mse", False, "variance"
 
-    def __init__(self, noise_std=1.0):
+    def __init__(self, noise_std: float = 1.0) -> None:
         if noise_std <= 0:
             raise ValueError(f"`noise_std` must be positive. Received: noise_std={noise_std}")
         self.noise_std = noise_std
 
-    def nll(self, y, outputs):
+    def nll(self, y: tf.Tensor, outputs: tf.Tensor) -> tf.Tensor:
         means, stds = self.split(outputs)
         _check_like(y, means)
         return -tf.reduce_sum(tfd.Normal(means, tf.cast(stds, means.dtype)).log_prob(y), -1)
 
-    def predictive(self, draws):
+    def predictive(self, draws: tf.Tensor) -> tf.Tensor:
         return tf.reduce_mean(draws, 0)
 
-    def score(self, y, predictive):
+    def score(self, y: tf.Tensor, predictive: tf.Tensor) -> tf.Tensor:
         _check_like(y, predictive)
         return tf.reduce_mean(tf.math.squared_difference(y, predictive))
 
-    def split(self, outputs):
+    def split(self, outputs: Any) -> tuple[Any, Any]:
         return outputs, self.noise_std
 
-    def check_targets(self, y, examples, outputs):
+    def check_targets(self, y: np.ndarray, examples: int, outputs: int) -> None:
         if y.shape != (examples, outputs):
             raise ValueError(f"`support_y` must have the shape [{examples}, {outputs}]. Received: shape={y.shape}")
 
-    def get_config(self):
+    def get_config(self) -> dict[str, Any]:
         return {"noise_std": self.noise_std}
 
 
@@ -160,21 +163,21 @@ class LearnedGaussian(Gaussian):
     >>> LearnedGaussian(targets=1).nll(tf.zeros([1, 1]), tf.constant([[0.0, 1.0]]))  # [0.5 log(2 pi)]
     """
 
-    def __init__(self, targets):
+    def __init__(self, targets: int) -> None:
         super().__init__()
         self.targets = targets
 
-    def predictive(self, draws):
+    def predictive(self, draws: tf.Tensor) -> tf.Tensor:
         return super().predictive(self.split(draws)[0])
 
-    def split(self, outputs):
+    def split(self, outputs: Any) -> tuple[Any, Any]:
         return tuple(tf.unstack(tf.reshape(outputs, [*outputs.shape[:-1], self.targets, 2]), axis=-1))
 
-    def get_config(self):
+    def get_config(self) -> dict[str, Any]:
         return {"targets": self.targets}
 
 
-def _check_like(y, means):
+def _check_like(y: tf.Tensor, means: tf.Tensor) -> None:
     # Else [n] targets and [n, 1] means would broadcast to [n, n].
     if not tf.TensorShape(y.shape).is_compatible_with(means.shape):
         raise ValueError(f"Targets must have the shape of the means, {tuple(means.shape)}. Received: shape={tuple(y.shape)}")

@@ -19,6 +19,8 @@ TensorShape([3, 2])
 """
 
 import math
+from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 import tensorflow as tf
@@ -28,11 +30,11 @@ _PARITY = 0x1BD11BDA
 _ROUNDS = 20
 
 
-def _rotate_left(x, distance):
+def _rotate_left(x: tf.Tensor, distance: int) -> tf.Tensor:
     return tf.bitwise.left_shift(x, tf.constant(distance, tf.uint32)) | tf.bitwise.right_shift(x, tf.constant(32 - distance, tf.uint32))
 
 
-def threefry2x32(key, count0, count1):
+def threefry2x32(key: tf.Tensor, count0: tf.Tensor, count1: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:
     """Encrypts two counter words under a key with the 20 rounds of Threefry-2x32.
 
     Args:
@@ -45,7 +47,7 @@ def threefry2x32(key, count0, count1):
     return _encrypt(key, count0, count1) if tf.executing_eagerly() else _compiled_encrypt(key, count0, count1)
 
 
-def _encrypt(key, count0, count1):
+def _encrypt(key: tf.Tensor, count0: tf.Tensor, count1: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:
     key = tf.cast(key, tf.uint32)
     first, second = key[..., 0], key[..., 1]
     schedule = (first, second, first ^ second ^ tf.constant(_PARITY, tf.uint32))
@@ -64,13 +66,13 @@ def _encrypt(key, count0, count1):
 _compiled_encrypt = tf.function(_encrypt, jit_compile=True, autograph=False)
 
 
-def key_from_seed(seed):
+def key_from_seed(seed: int) -> tf.Tensor:
     """The root key of an integer seed (its low 64 bits), as a uint32 tensor `[2]`."""
     seed = int(seed) & 0xFFFFFFFFFFFFFFFF
     return tf.constant([seed >> 32, seed & 0xFFFFFFFF], tf.uint32)
 
 
-def fold_in(key, word, tag=0):
+def fold_in(key: tf.Tensor, word: int | tf.Tensor, tag: int | tf.Tensor = 0) -> tf.Tensor:
     """A new key, from a key and an integer `word`; `tag` keeps uses with the same word apart.
 
     A tensor of words gives a key for each, `[*word.shape, 2]`; stacked keys are each folded with the word.
@@ -78,12 +80,12 @@ def fold_in(key, word, tag=0):
     return tf.stack(threefry2x32(key, tf.cast(word, tf.uint32), tf.cast(tag, tf.uint32)), axis=-1)
 
 
-def split(key, n, tag=0):
+def split(key: tf.Tensor, n: int, tag: int = 0) -> tf.Tensor:
     """`n` keys from one, as a uint32 tensor `[n, 2]`; row `i` equals `fold_in(key, i, tag)`."""
     return tf.stack(threefry2x32(key, tf.constant(np.arange(n, dtype="uint32")), tf.constant(np.full(n, tag, "uint32"))), axis=1)
 
 
-def bits(key, shape):
+def bits(key: tf.Tensor, shape: Sequence[Any]) -> tf.Tensor:
     """Uniform 32-bit words of the given shape, which may hold scalar tensors where a size is known only at run time.
 
     Stacked keys `[..., 2]` give `[..., *shape]`.
@@ -100,7 +102,7 @@ def bits(key, shape):
     return tf.reshape(tf.concat(words, axis=-1)[..., :n], [*key.shape[:-1], *shape])
 
 
-def uniform(key, shape):
+def uniform(key: tf.Tensor, shape: Sequence[Any]) -> tf.Tensor:
     """float32 uniform noise in the open interval: multiples of 2^-23, shifted by half a step, so that neither 0 nor 1 occurs.
 
     With one bit more the largest value would round to a number whose `erfinv` is infinite, about once in 2^24 draws.
@@ -108,11 +110,11 @@ def uniform(key, shape):
     return tf.cast(tf.bitwise.right_shift(bits(key, shape), tf.constant(9, tf.uint32)), tf.float32) * 2.0**-23 + 2.0**-24
 
 
-def normal(key, shape):
+def normal(key: tf.Tensor, shape: Sequence[Any]) -> tf.Tensor:
     """float32 standard normal noise, by inversion; bounded by about 5.4."""
     return tf.math.erfinv(2.0 * uniform(key, shape) - 1.0) * math.sqrt(2.0)
 
 
-def gumbel(key, shape):
+def gumbel(key: tf.Tensor, shape: Sequence[Any]) -> tf.Tensor:
     """float32 standard Gumbel noise, -log(-log u)."""
     return -tf.math.log(-tf.math.log(uniform(key, shape)))

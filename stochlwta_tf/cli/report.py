@@ -70,13 +70,14 @@ def _table(arguments):
 
 
 def _figure(arguments):
+    start.tensorflow()
+    start.tensorflow()
     from stochlwta_tf.report import collect
     from stochlwta_tf.report.paper_figures import FIGURES
 
     if arguments.figure not in FIGURES:
         raise ConfigurationError(f"--figure must be {', '.join(FIGURES)}. Received: --figure {arguments.figure}.")
     out = _picture(arguments.out)
-    start.tensorflow()
     collected = collect.collect(arguments.runs)
     with replacing(_into(out)) as part:
         lines = FIGURES[arguments.figure](collected, part, out.suffix[1:])
@@ -87,9 +88,10 @@ def _figure(arguments):
 
 
 def _page(arguments):
+    start.tensorflow()
+    start.tensorflow()
     from stochlwta_tf.report import collect, page
 
-    start.tensorflow()
     collected = collect.collect(arguments.runs)
     text, notes = page.page(collected, Path(arguments.runs))
     collect.warn((*collected.problems, *notes))

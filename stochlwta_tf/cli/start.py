@@ -67,7 +67,7 @@ def _filtered():
     except OSError:  # there is no standard error
         yield
         return
-    # In a session of its own: Ctrl-C is for the command, not for the filter.
+    # In a separate session: Ctrl-C is for the command, not for the filter.
     command = [sys.executable, "-I", "-S", "-c", _FILTER]
     process = subprocess.Popen(command, stdin=subprocess.PIPE, start_new_session=True)
     sys.stderr.flush()

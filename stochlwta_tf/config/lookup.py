@@ -6,7 +6,7 @@ from pathlib import Path
 from stochlwta_tf.errors import ConfigurationError
 
 _PACKAGE = Path(__file__).parents[1]
-#: The package's own: inside it when it is installed, beside it in a checkout.
+#: Those of the package: inside it when it is installed, next to it in a checkout.
 PACKAGED = _PACKAGE / "configs" if (_PACKAGE / "configs").is_dir() else _PACKAGE.parent / "configs"
 
 

@@ -72,8 +72,8 @@ class Row(Section):
 class Suite(Section):
     """A suite file.
 
-    A row with `methods` stands for one of each: a list of labels of `configs/suites/lists/methods.yaml`, or `all` of them; in its texts
-    `{method}` and `{label}` are the method's.
+    A row with `methods` expands to one row per method: a list of labels of `configs/suites/lists/methods.yaml`, or `all` of them; in its
+    texts `{method}` and `{label}` are the method's.
 
     Attributes:
         file: Its file's name, without `.yaml`; not a key of the file.

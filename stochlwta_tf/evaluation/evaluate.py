@@ -1,10 +1,12 @@
 """The test of a learner on new tasks, without a configuration or a run folder."""
 
-from stochlwta_tf.evaluation.measured import measures_of
+from stochlwta_tf.evaluation.measured import Measured, measures_of
 from stochlwta_tf.evaluation.predictions import predict
+from stochlwta_tf.learners.learner import MetaLearner
+from stochlwta_tf.tasks.task import TaskDistribution
 
 
-def evaluate(learner, tasks, n=600):
+def evaluate(learner: MetaLearner, tasks: TaskDistribution, n: int = 600) -> dict[str, Measured]:
     """Adapts a learner to the first `n` tasks of a distribution and measures its predictions of their queries.
 
     Args:

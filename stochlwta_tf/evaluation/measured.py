@@ -1,12 +1,14 @@
 """The measures of a test: each with its interval over tasks, its median, and the number of tasks that diverged."""
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from stochlwta_tf import intervals, metrics
 from stochlwta_tf.errors import NonFiniteError
+from stochlwta_tf.evaluation.predictions import Predictions
 from stochlwta_tf.measures import MEASURES
+from stochlwta_tf.tasks.protocols import Rules
 
 RULE = (
     "a task has diverged if its predictions or their squares are not finite, or its squared error is over "
@@ -33,7 +35,7 @@ class Measured(NamedTuple):
     diverged: int = 0
     each: np.ndarray | None = None
 
-    def row(self):
+    def row(self) -> dict[str, Any]:
         """The entry in a result's file."""
         row = {"value": self.value, "ci95": self.ci95, "unit": self.unit}
         if self.median is not None:
@@ -41,12 +43,13 @@ class Measured(NamedTuple):
         return {**row, "diverged": self.diverged} if self.diverged else row
 
 
-def per_task(measured):
+def per_task(measured: Measured) -> list[float | None]:
     """A measure of each task to five significant digits, None where it diverged: what a paired comparison needs."""
+    assert measured.each is not None, "the measure is not one of each task"
     return [float(f"{value:.5g}") if np.isfinite(value) else None for value in measured.each]
 
 
-def measures_of(predictions, rules=None):
+def measures_of(predictions: Predictions, rules: Rules | None = None) -> dict[str, Measured]:
     """The measures of a test: `{name: Measured}`.
 
     Args:
@@ -59,7 +62,7 @@ def measures_of(predictions, rules=None):
     return regression(predictions) if rules is None else classification(predictions, rules)
 
 
-def classification(predictions, rules):
+def classification(predictions: Predictions, rules: Rules) -> dict[str, Measured]:
     """The measures of a classification test under a protocol's `Rules`: `{name: Measured}`.
 
     Raises:
@@ -68,22 +71,24 @@ def classification(predictions, rules):
     diverged = metrics.diverged(predictions.draws)
     check(diverged)
     p, y = predictions.mean[~diverged], predictions.query_y[~diverged]
+    error, half = metrics.calibration_error(p, y)
     return {
         "accuracy": _measured("accuracy", 100 * metrics.accuracy_under(rules, p, y), diverged, worst=-np.inf),
         "nll": _measured("nll", metrics.categorical_nll(p, y), diverged),
         "brier": _measured("brier", metrics.brier(p, y), diverged),
-        "ece": Measured(*(100 * number for number in metrics.calibration_error(p, y)), MEASURES["ece"].unit, diverged=int(diverged.sum())),
+        "ece": Measured(100 * error, 100 * half, MEASURES["ece"].unit, diverged=int(diverged.sum())),
     }
 
 
-def regression(predictions):
+def regression(predictions: Predictions) -> dict[str, Measured]:
     """The measures of a regression test, as `classification`."""
     y, noise_std = predictions.query_y, predictions.noise_std
+    assert noise_std is not None, "predictions of a regression have an observation std"
     diverged = metrics.diverged(predictions.draws, squared_errors(predictions), y)
     check(diverged)
     draws, y = predictions.draws[~diverged], y[~diverged]
     learned = {}
-    if np.ndim(noise_std):
+    if isinstance(noise_std, np.ndarray):
         noise_std = noise_std[~diverged]
         learned = {"noise_std": _measured("noise_std", np.mean(noise_std, (1, 2, 3)), diverged)}
     return {
@@ -94,19 +99,19 @@ def regression(predictions):
     }
 
 
-def squared_errors(predictions):
+def squared_errors(predictions: Predictions) -> np.ndarray:
     with np.errstate(over="ignore", invalid="ignore"):
         return metrics.squared_error(predictions.draws, predictions.query_y)
 
 
-def _measured(name, values, diverged, worst=np.inf):
+def _measured(name: str, values: np.ndarray, diverged: np.ndarray, worst: float = np.inf) -> Measured:
     each = np.full(len(diverged), np.nan)
     each[~diverged] = values
     median = intervals.median_and_ci95(np.where(diverged, worst, each))[0]
     return Measured(*intervals.mean_and_ci95(values), MEASURES[name].unit, median, int(diverged.sum()), each)
 
 
-def check(diverged):
+def check(diverged: np.ndarray) -> None:
     """Raises NonFiniteError where half or more of the tasks diverged: `diverged` is `[tasks]`."""
     if 2 * diverged.sum() >= len(diverged) or len(diverged) - diverged.sum() < 2:
         raise NonFiniteError(

@@ -4,8 +4,11 @@ import time
 from typing import NamedTuple
 
 import numpy as np
+from typing_extensions import Self
 
 from stochlwta_tf.errors import NonFiniteError
+from stochlwta_tf.learners.learner import MetaLearner
+from stochlwta_tf.tasks.task import TaskDistribution
 
 
 class Predictions(NamedTuple):
@@ -25,7 +28,7 @@ class Predictions(NamedTuple):
     seconds: np.ndarray
     noise_std: float | np.ndarray | None = None
 
-    def whole(self):
+    def whole(self) -> Self:
         """These predictions.
 
         Raises:
@@ -35,7 +38,7 @@ class Predictions(NamedTuple):
         return self
 
 
-def predict(learner, distribution, tasks):
+def predict(learner: MetaLearner, distribution: TaskDistribution, tasks: int) -> Predictions:
     """Adapts to each of the first `tasks` tasks of a distribution and predicts its queries.
 
     Args:
@@ -60,7 +63,7 @@ def predict(learner, distribution, tasks):
     return Predictions(query_y, np.asarray(draws), mean, np.array(seconds), noise_std)
 
 
-def check_finite(outputs):
+def check_finite(outputs: np.ndarray) -> None:
     """Raises NonFiniteError unless outputs `[tasks, …]` and their squares are finite: NaN would count as class 0, sometimes correctly."""
     with np.errstate(over="ignore"):
         diverged = np.flatnonzero(~np.isfinite(np.square(outputs)).reshape(len(outputs), -1).all(1))

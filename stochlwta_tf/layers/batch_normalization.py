@@ -2,15 +2,18 @@
 
 import contextlib
 import contextvars
+from collections.abc import Iterator
+from typing import Any
 
 import keras
+import tensorflow as tf
 from keras import ops
 
 _stored = contextvars.ContextVar("stored_statistics", default=False)
 
 
 @contextlib.contextmanager
-def stored_statistics():
+def stored_statistics() -> Iterator[None]:
     """Within this context `BatchNormalization` normalises by the statistics of the last batch that it saw outside."""
     token = _stored.set(True)
     try:
@@ -19,7 +22,7 @@ def stored_statistics():
         _stored.reset(token)
 
 
-def check_normalization(network):
+def check_normalization(network: keras.Model) -> None:
     """Refuses a network with Keras's batch normalisation at any depth.
 
     Raises:
@@ -65,21 +68,21 @@ class BatchNormalization(keras.layers.Layer):
     ...     layer(query_x)  # normalised by the support set's statistics
     """
 
-    def __init__(self, scale=True, epsilon=1e-3, **kwargs):
+    def __init__(self, scale: bool = True, epsilon: float = 1e-3, **kwargs: Any) -> None:
         super().__init__(**kwargs)
         if epsilon <= 0:
             raise ValueError(f"`epsilon` must be positive. Received: epsilon={epsilon}")
         self.scale = scale
         self.epsilon = epsilon
 
-    def build(self, input_shape):
+    def build(self, input_shape: tuple[int | None, ...]) -> None:
         shape = (input_shape[-1],)
         self.gamma = self.add_weight(shape=shape, initializer="ones", name="gamma") if self.scale else None
         self.beta = self.add_weight(shape=shape, initializer="zeros", name="beta")
         self.mean = self.add_weight(shape=shape, initializer="zeros", trainable=False, name="mean")
         self.variance = self.add_weight(shape=shape, initializer="ones", trainable=False, name="variance")
 
-    def call(self, x):
+    def call(self, x: tf.Tensor) -> tf.Tensor:
         if _stored.get():
             mean, variance = ops.convert_to_tensor(self.mean), ops.convert_to_tensor(self.variance)
         else:
@@ -93,8 +96,8 @@ class BatchNormalization(keras.layers.Layer):
             factor = factor * self.gamma
         return x * factor + (self.beta - mean * factor)
 
-    def compute_output_shape(self, input_shape):
+    def compute_output_shape(self, input_shape: tuple[int | None, ...]) -> tuple[int | None, ...]:
         return input_shape
 
-    def get_config(self):
+    def get_config(self) -> dict[str, Any]:
         return {**super().get_config(), "scale": self.scale, "epsilon": self.epsilon}

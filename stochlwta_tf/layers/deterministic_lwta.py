@@ -1,6 +1,9 @@
 """Deterministic local winner-takes-all."""
 
+from typing import Any
+
 import keras
+import tensorflow as tf
 
 from stochlwta_tf.layers.blocks import check_competitors, check_divides, merge_blocks, one_winner, split_blocks
 
@@ -30,20 +33,20 @@ class DeterministicLWTA(keras.layers.Layer):
     >>> DeterministicLWTA(2)(np.array([[3.0, 1.0, -2.0, -1.0]]))  # [[3, 0, 0, -1]]
     """
 
-    def __init__(self, competitors=2, **kwargs):
+    def __init__(self, competitors: int = 2, **kwargs: Any) -> None:
         super().__init__(**kwargs)
         check_competitors(competitors)
         self.competitors = competitors
 
-    def build(self, input_shape):
+    def build(self, input_shape: tuple[int | None, ...]) -> None:
         check_divides(self.competitors, input_shape[-1])
 
-    def call(self, x):
+    def call(self, x: tf.Tensor) -> tf.Tensor:
         h = split_blocks(x, self.competitors)
         return merge_blocks(h * one_winner(h))
 
-    def compute_output_shape(self, input_shape):
+    def compute_output_shape(self, input_shape: tuple[int | None, ...]) -> tuple[int | None, ...]:
         return input_shape
 
-    def get_config(self):
+    def get_config(self) -> dict[str, Any]:
         return {**super().get_config(), "competitors": self.competitors}

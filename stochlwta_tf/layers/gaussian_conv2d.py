@@ -1,6 +1,10 @@
 """A two-dimensional convolution with Gaussian weights."""
 
+from collections.abc import Sequence
+from typing import Any
+
 import keras
+import tensorflow as tf
 from keras import ops
 
 from stochlwta_tf.layers.gaussian_layer import GaussianLayer
@@ -35,7 +39,9 @@ class GaussianConv2D(GaussianLayer):
     TensorShape([2, 14, 14, 8])
     """
 
-    def __init__(self, filters, kernel_size, strides=1, padding="valid", **kwargs):
+    def __init__(
+        self, filters: int, kernel_size: int | Sequence[int], strides: int | Sequence[int] = 1, padding: str = "valid", **kwargs: Any
+    ) -> None:
         super().__init__(**kwargs)
         if not isinstance(filters, int) or filters < 1:
             raise ValueError(f"`filters` must be a positive integer. Received: filters={filters!r}")
@@ -47,15 +53,15 @@ class GaussianConv2D(GaussianLayer):
         self.padding = padding
         self.input_spec = keras.layers.InputSpec(ndim=4)
 
-    def build(self, input_shape):
+    def build(self, input_shape: tuple[int | None, ...]) -> None:
         self.add_gaussian_kernel((*self.kernel_size, input_shape[-1], self.filters), self.filters)
         self.input_spec = keras.layers.InputSpec(ndim=4, axes={-1: input_shape[-1]})
 
-    def linear(self, x, kernel):
+    def linear(self, x: tf.Tensor, kernel: tf.Tensor) -> tf.Tensor:
         return ops.conv(x, kernel, strides=self.strides, padding=self.padding, data_format="channels_last")
 
-    def compute_output_shape(self, input_shape):
-        def size(n, kernel, stride):
+    def compute_output_shape(self, input_shape: tuple[int | None, ...]) -> tuple[int | None, ...]:
+        def size(n: int | None, kernel: int, stride: int) -> int | None:
             if n is None:
                 return None
             return -(-n // stride) if self.padding == "same" else (n - kernel) // stride + 1
@@ -63,12 +69,12 @@ class GaussianConv2D(GaussianLayer):
         spatial = (size(n, k, s) for n, k, s in zip(input_shape[1:3], self.kernel_size, self.strides))
         return (input_shape[0], *spatial, self.filters)
 
-    def get_config(self):
+    def get_config(self) -> dict[str, Any]:
         config = {"filters": self.filters, "kernel_size": self.kernel_size, "strides": self.strides, "padding": self.padding}
         return {**super().get_config(), **config}
 
 
-def _pair(argument, value):
+def _pair(argument: str, value: int | Sequence[int]) -> tuple[int, int]:
     pair = (value, value) if isinstance(value, int) else tuple(value)
     if len(pair) != 2 or not all(isinstance(n, int) and n > 0 for n in pair):
         raise ValueError(f"`{argument}` must be a positive integer or a pair of them. Received: {argument}={value!r}")

@@ -1,6 +1,9 @@
 """A dense layer with Gaussian weights."""
 
+from typing import Any
+
 import keras
+import tensorflow as tf
 from keras import ops
 
 from stochlwta_tf.layers.gaussian_layer import GaussianLayer
@@ -34,22 +37,22 @@ class GaussianDense(GaussianLayer):
     TensorShape([4, 3])
     """
 
-    def __init__(self, units, **kwargs):
+    def __init__(self, units: int, **kwargs: Any) -> None:
         super().__init__(**kwargs)
         if not isinstance(units, int) or units < 1:
             raise ValueError(f"`units` must be a positive integer. Received: units={units!r}")
         self.units = units
         self.input_spec = keras.layers.InputSpec(min_ndim=2)
 
-    def build(self, input_shape):
+    def build(self, input_shape: tuple[int | None, ...]) -> None:
         self.add_gaussian_kernel((input_shape[-1], self.units), self.units)
         self.input_spec = keras.layers.InputSpec(min_ndim=2, axes={-1: input_shape[-1]})
 
-    def linear(self, x, kernel):
+    def linear(self, x: tf.Tensor, kernel: tf.Tensor) -> tf.Tensor:
         return ops.matmul(x, kernel)
 
-    def compute_output_shape(self, input_shape):
+    def compute_output_shape(self, input_shape: tuple[int | None, ...]) -> tuple[int | None, ...]:
         return (*input_shape[:-1], self.units)
 
-    def get_config(self):
+    def get_config(self) -> dict[str, Any]:
         return {**super().get_config(), "units": self.units}

@@ -1,6 +1,10 @@
 """The common base of layers with Gaussian weights: the posterior, its samples and its KL divergence to the prior."""
 
+from collections.abc import Sequence
+from typing import Any
+
 import keras
+import tensorflow as tf
 import tensorflow_probability as tfp
 from keras import ops
 
@@ -18,13 +22,13 @@ _LOCAL_VARIANCE_FLOOR = 1e-10
 class AtLeast(keras.constraints.Constraint):
     """Keeps every element of a variable at or above `minimum`."""
 
-    def __init__(self, minimum):
+    def __init__(self, minimum: float) -> None:
         self.minimum = minimum
 
-    def __call__(self, w):
+    def __call__(self, w: tf.Tensor) -> tf.Tensor:
         return ops.maximum(w, ops.cast(self.minimum, w.dtype))
 
-    def get_config(self):
+    def get_config(self) -> dict[str, Any]:
         return {"minimum": self.minimum}
 
 
@@ -55,18 +59,18 @@ class GaussianLayer(keras.layers.Layer):
 
     def __init__(
         self,
-        use_bias=True,
-        mean_initializer="glorot_uniform",
-        rho_initializer=-5.0,
-        bias_initializer=0.1,
-        rho_min=-7.0,
-        kl_weight=1.0,
-        kl_estimator="closed_form",
-        reparameterization="weight",
-        predict_with="sample",
-        seed=None,
-        **kwargs,
-    ):
+        use_bias: bool = True,
+        mean_initializer: Any = "glorot_uniform",
+        rho_initializer: Any = -5.0,
+        bias_initializer: Any = 0.1,
+        rho_min: float | None = -7.0,
+        kl_weight: float = 1.0,
+        kl_estimator: str = "closed_form",
+        reparameterization: str = "weight",
+        predict_with: str = "sample",
+        seed: int | None = None,
+        **kwargs: Any,
+    ) -> None:
         super().__init__(**kwargs)
         for argument, value, allowed in (
             ("kl_estimator", kl_estimator, ("closed_form", "sample")),
@@ -99,42 +103,42 @@ class GaussianLayer(keras.layers.Layer):
         self.noise = keras.random.SeedGenerator(seed)
 
     @property
-    def samples_in_prediction(self):
+    def samples_in_prediction(self) -> bool:
         """Whether two predictions differ."""
         return self.predict_with == "sample"
 
-    def add_gaussian_kernel(self, shape, outputs):
+    def add_gaussian_kernel(self, shape: tuple[int | None, ...], outputs: int) -> None:
         constraint = None if self.rho_min is None else AtLeast(self.rho_min)
         self.mean = self.add_weight(shape=shape, initializer=self.mean_initializer, name="mean")
         self.rho = self.add_weight(shape=shape, initializer=self.rho_initializer, constraint=constraint, name="rho")
         self.bias = self.add_weight(shape=(outputs,), initializer=self.bias_initializer, name="bias") if self.use_bias else None
 
-    def linear(self, x, kernel):
+    def linear(self, x: tf.Tensor, kernel: tf.Tensor) -> tf.Tensor:
         """The layer's linear map, without bias."""
         raise NotImplementedError(f"{type(self).__name__} must implement linear(x, kernel).")
 
     @property
-    def stddev(self):
+    def stddev(self) -> tf.Tensor:
         """Standard deviations of the posterior, softplus(rho)."""
         # log1p(exp) rather than ops.softplus, whose branches and gradient take twice as long under XLA.
         return ops.log1p(ops.exp(ops.convert_to_tensor(self.rho))) + _SMALLEST_STD
 
-    def posterior(self):
+    def posterior(self) -> tfp.distributions.Distribution:
         """q(w), the kernel's posterior, as a `tfd.Independent` Normal of the kernel's shape."""
         return self._independent(tfd.Normal(ops.convert_to_tensor(self.mean), self.stddev))
 
-    def prior(self):
+    def prior(self) -> tfp.distributions.Distribution:
         """p(w) = N(0, I), as a `tfd.Independent` Normal of the kernel's shape."""
         zeros = ops.zeros_like(ops.convert_to_tensor(self.mean))
         return self._independent(tfd.Normal(zeros, ops.ones_like(zeros)))
 
-    def _independent(self, normal):
+    def _independent(self, normal: tfp.distributions.Distribution) -> tfp.distributions.Distribution:
         return tfd.Independent(normal, reinterpreted_batch_ndims=len(self.mean.shape))
 
-    def _standard_normal(self, shape):
+    def _standard_normal(self, shape: Sequence[Any]) -> tf.Tensor:
         return ops.cast(random.normal(self.noise.next(), shape), self.compute_dtype)
 
-    def call(self, x, training=False):
+    def call(self, x: tf.Tensor, training: bool = False) -> tf.Tensor:
         mean, std = ops.convert_to_tensor(self.mean), self.stddev
         if not training and self.predict_with == "mean":
             outputs = self.linear(x, mean)
@@ -157,7 +161,7 @@ class GaussianLayer(keras.layers.Layer):
             self.add_loss(self.kl_weight * kl)
         return outputs if self.bias is None else outputs + self.bias
 
-    def get_config(self):
+    def get_config(self) -> dict[str, Any]:
         config = {
             "use_bias": self.use_bias,
             "mean_initializer": keras.initializers.serialize(self.mean_initializer),

@@ -1,6 +1,9 @@
 """A trainable scale and shift of every input feature."""
 
+from typing import Any
+
 import keras
+import tensorflow as tf
 from keras import ops
 
 
@@ -29,25 +32,25 @@ class InputScale(keras.layers.Layer):
     >>> InputScale()(np.ones((2, 784), "float32"))  # 0.9995, until it is trained
     """
 
-    def __init__(self, epsilon=1e-3, **kwargs):
+    def __init__(self, epsilon: float = 1e-3, **kwargs: Any) -> None:
         super().__init__(**kwargs)
         if epsilon <= 0:
             raise ValueError(f"`epsilon` must be positive. Received: epsilon={epsilon}")
         self.epsilon = epsilon
         self.input_spec = keras.layers.InputSpec(ndim=2)
 
-    def build(self, input_shape):
+    def build(self, input_shape: tuple[int | None, ...]) -> None:
         shape = (input_shape[-1],)
         self.gamma = self.add_weight(shape=shape, initializer="ones", name="gamma")
         self.beta = self.add_weight(shape=shape, initializer="zeros", name="beta")
         self.mean = self.add_weight(shape=shape, initializer="zeros", trainable=False, name="mean")
         self.variance = self.add_weight(shape=shape, initializer="ones", trainable=False, name="variance")
 
-    def call(self, x):
+    def call(self, x: tf.Tensor) -> tf.Tensor:
         return (x - self.mean) * (self.gamma * ops.rsqrt(self.variance + self.epsilon)) + self.beta
 
-    def compute_output_shape(self, input_shape):
+    def compute_output_shape(self, input_shape: tuple[int | None, ...]) -> tuple[int | None, ...]:
         return input_shape
 
-    def get_config(self):
+    def get_config(self) -> dict[str, Any]:
         return {**super().get_config(), "epsilon": self.epsilon}

@@ -1,8 +1,10 @@
 """A learned observation noise, output together with a regression network's means."""
 
 import math
+from typing import Any
 
 import keras
+import tensorflow as tf
 from keras import ops
 
 from stochlwta_tf.layers.gaussian_layer import AtLeast
@@ -33,7 +35,7 @@ class ObservationNoise(keras.layers.Layer):
     >>> ObservationNoise(0.5)(np.zeros((3, 1), "float32"))  # three rows [0, 0.5]
     """
 
-    def __init__(self, noise_std=1.0, min_std=0.01, **kwargs):
+    def __init__(self, noise_std: float = 1.0, min_std: float = 0.01, **kwargs: Any) -> None:
         super().__init__(**kwargs)
         if not 0 < min_std <= noise_std:
             raise ValueError(
@@ -44,7 +46,7 @@ class ObservationNoise(keras.layers.Layer):
         self.min_std = min_std
         self.input_spec = keras.layers.InputSpec(ndim=2)
 
-    def build(self, input_shape):
+    def build(self, input_shape: tuple[int | None, ...]) -> None:
         self.log_std = self.add_weight(
             shape=(input_shape[-1],),
             initializer=keras.initializers.Constant(math.log(self.noise_std)),
@@ -52,19 +54,19 @@ class ObservationNoise(keras.layers.Layer):
             name="log_noise_std",
         )
 
-    def call(self, x):
+    def call(self, x: tf.Tensor) -> tf.Tensor:
         stds = ops.exp(ops.convert_to_tensor(self.log_std)) + ops.zeros_like(x)
         # Stacked, not concatenated: the second derivative of a concatenation is one that XLA and tf.vectorized_map have no rule for.
         return ops.reshape(ops.stack([x, stds], -1), (-1, 2 * x.shape[-1]))
 
-    def compute_output_shape(self, input_shape):
+    def compute_output_shape(self, input_shape: tuple[Any, ...]) -> tuple[int | None, ...]:
         return (*input_shape[:-1], 2 * input_shape[-1])
 
-    def get_config(self):
+    def get_config(self) -> dict[str, Any]:
         return {**super().get_config(), "noise_std": self.noise_std, "min_std": self.min_std}
 
 
-def with_observation_noise(network, noise_std):
+def with_observation_noise(network: keras.Model, noise_std: float) -> keras.Model:
     """The network with an `ObservationNoise` after its outputs; the network itself if it already has one.
 
     Args:

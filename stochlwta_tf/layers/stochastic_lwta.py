@@ -1,6 +1,7 @@
 """Stochastic local winner-takes-all: the activation of the paper."""
 
 import math
+from typing import Any
 
 import keras
 import tensorflow as tf
@@ -58,15 +59,15 @@ class StochasticLWTA(keras.layers.Layer):
 
     def __init__(
         self,
-        competitors=2,
-        temperature=0.67,
-        test_temperature=0.0,
-        probability_floor=0.0,
-        kl_weight=1.0,
-        kl_estimator="closed_form",
-        seed=None,
-        **kwargs,
-    ):
+        competitors: int = 2,
+        temperature: float = 0.67,
+        test_temperature: float = 0.0,
+        probability_floor: float = 0.0,
+        kl_weight: float = 1.0,
+        kl_estimator: str = "closed_form",
+        seed: int | None = None,
+        **kwargs: Any,
+    ) -> None:
         super().__init__(**kwargs)
         check_competitors(competitors)
         if temperature < _LEAST_TEMPERATURE:
@@ -90,20 +91,20 @@ class StochasticLWTA(keras.layers.Layer):
         self.seed = seed
         self.noise = keras.random.SeedGenerator(seed)
 
-    def build(self, input_shape):
+    def build(self, input_shape: tuple[int | None, ...]) -> None:
         check_divides(self.competitors, input_shape[-1])
 
-    def posterior(self, h):
+    def posterior(self, h: tf.Tensor) -> tfp.distributions.Distribution:
         """q(xi), the winner of each block of `h [..., units]`, as a `tfd.Categorical` of batch shape `[..., blocks]`."""
         return tfd.Categorical(logits=self._logits(split_blocks(h, self.competitors)))
 
-    def _logits(self, h):
+    def _logits(self, h: tf.Tensor) -> tf.Tensor:
         if not self.probability_floor:
             return h
         q = softmax(h) + self.probability_floor
         return ops.log(q / (1.0 + self.competitors * self.probability_floor))
 
-    def call(self, x, training=False):
+    def call(self, x: tf.Tensor, training: bool = False) -> tf.Tensor:
         h = split_blocks(x, self.competitors)
         logits = self._logits(h)
         shape = [tf.shape(h)[axis] if size is None else size for axis, size in enumerate(h.shape)]
@@ -118,15 +119,15 @@ class StochasticLWTA(keras.layers.Layer):
             self.add_loss(self.kl_weight * self._kl(logits, xi))
         return merge_blocks(xi * h)
 
-    def _kl(self, logits, xi):
+    def _kl(self, logits: tf.Tensor, xi: tf.Tensor) -> tf.Tensor:
         if self.kl_estimator == "sample":
             return ops.sum(xi * (ops.log_softmax(logits) + math.log(self.competitors)))
         return ops.sum(tfd.kl_divergence(tfd.Categorical(logits=logits), tfd.Categorical(logits=ops.zeros_like(logits))))
 
-    def compute_output_shape(self, input_shape):
+    def compute_output_shape(self, input_shape: tuple[int | None, ...]) -> tuple[int | None, ...]:
         return input_shape
 
-    def get_config(self):
+    def get_config(self) -> dict[str, Any]:
         config = {
             "competitors": self.competitors,
             "temperature": self.temperature,

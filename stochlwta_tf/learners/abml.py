@@ -1,6 +1,6 @@
 """ABML, amortized Bayesian meta-learning."""
 
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 import keras
 import tensorflow as tf
@@ -51,7 +51,7 @@ class ABML(MetaGradientLearner):
 
     def __init__(
         self,
-        network,
+        network: keras.Model,
         *,
         kl_weight: Annotated[float, Field(ge=0)] = 1e-4,
         samples: Annotated[int, Field(ge=1)] = 1,
@@ -60,8 +60,8 @@ class ABML(MetaGradientLearner):
         min_std: Annotated[float, Field(gt=0)] = 1e-4,
         draws: Annotated[int, Field(ge=1)] = 10,
         average: Literal["logits", "probabilities"] = "probabilities",
-        **kwargs,
-    ):
+        **kwargs: Any,
+    ) -> None:
         super().__init__(network, draws=draws, average=average, **kwargs)
         self.kl_weight = kl_weight
         self.samples = samples

@@ -1,13 +1,17 @@
 """A learner adapted to one task, for users with arrays in hand."""
 
 import functools
-from typing import NamedTuple
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import numpy as np
 import tensorflow as tf
+from numpy.typing import ArrayLike
 
 from stochlwta_tf import random
 from stochlwta_tf.layers import BatchNormalization
+
+if TYPE_CHECKING:
+    from stochlwta_tf.learners.learner import MetaLearner
 
 _STATISTICS = ("support", "transductive")
 
@@ -51,7 +55,14 @@ class AdaptedModel:
     (15, 5)
     """
 
-    def __init__(self, learner, support_x, support_y, seed=0, batch_statistics="support"):
+    def __init__(
+        self,
+        learner: "MetaLearner",
+        support_x: ArrayLike,
+        support_y: ArrayLike,
+        seed: int = 0,
+        batch_statistics: Literal["support", "transductive"] = "support",
+    ) -> None:
         if batch_statistics not in _STATISTICS:
             raise ValueError(f"`batch_statistics` must be one of {', '.join(_STATISTICS)}. Received: batch_statistics={batch_statistics!r}")
         self.learner = learner
@@ -66,7 +77,7 @@ class AdaptedModel:
         )
         self.adapted, self.state = adapt(psi, state, self.support_x, support_y, self._key)
 
-    def predict(self, query_x):
+    def predict(self, query_x: ArrayLike) -> Prediction:
         """Predicts queries `[query, ...]`: a `Prediction`.
 
         Raises:
@@ -82,35 +93,36 @@ class AdaptedModel:
         noise_std = noise_std.numpy() if tf.is_tensor(noise_std) else noise_std
         return Prediction(learner.likelihood.predictive(draws).numpy(), outputs.numpy(), noise_std)
 
-    def _inputs(self, argument, x):
+    def _inputs(self, argument: str, x: ArrayLike) -> tf.Tensor:
         shape = self.learner.network.input_shape[1:]
-        if np.asarray(x).dtype == np.uint8:
+        values = np.asarray(x)
+        if values.dtype == np.uint8:
             raise ValueError(
                 f"`{argument}` must be scaled as in training: this package's tasks have pixels from 0 to 1. Received: dtype=uint8"
             )
-        x = _numbers(argument, np.asarray(x), self.learner.network.trainable_variables[0].dtype)
-        if len(x.shape) != len(shape) + 1 or tuple(x.shape[1:]) != tuple(shape) or not x.shape[0]:
+        tensor = _numbers(argument, values, self.learner.network.trainable_variables[0].dtype)
+        if len(tensor.shape) != len(shape) + 1 or tuple(tensor.shape[1:]) != tuple(shape) or not tensor.shape[0]:
             raise ValueError(
                 f"`{argument}` must have the shape [examples, {', '.join(map(str, shape))}], with at least one example. "
-                f"Received: shape={tuple(x.shape)}"
+                f"Received: shape={tuple(tensor.shape)}"
             )
-        return _finite(argument, x)
+        return _finite(argument, tensor)
 
-    def _targets(self, y):
+    def _targets(self, y: np.ndarray) -> tf.Tensor:
         self.learner.likelihood.check_targets(y, self.support_x.shape[0], self.learner.targets)
         if self.learner.likelihood.kind == "categorical":
             return tf.convert_to_tensor(y, tf.int32)
         return _finite("support_y", _numbers("support_y", y, self.support_x.dtype))
 
 
-def _numbers(argument, values, dtype):
+def _numbers(argument: str, values: np.ndarray, dtype: Any) -> tf.Tensor:
     """An array as a tensor of the network's type."""
     if values.dtype.kind not in "biuf":
         raise ValueError(f"`{argument}` must hold numbers. Received: dtype={values.dtype}")
     return tf.cast(tf.convert_to_tensor(values), dtype)
 
 
-def _finite(argument, tensor):
+def _finite(argument: str, tensor: tf.Tensor) -> tf.Tensor:
     """The tensor, whose values must be finite in the network's type, too: 1e39 is infinite in single precision."""
     wrong = np.argwhere(~np.isfinite(tensor.numpy()))
     if len(wrong):

@@ -2,7 +2,7 @@
 
 import functools
 import math
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 import keras
 import numpy as np
@@ -60,7 +60,7 @@ class BMAML(MetaGradientLearner):
 
     def __init__(
         self,
-        network,
+        network: keras.Model,
         *,
         particles: Annotated[int, Field(ge=1), TRAINING_ONLY] = 5,
         meta_objective: Annotated[Literal["chaser", "nll"], TRAINING_ONLY] = "chaser",
@@ -69,8 +69,8 @@ class BMAML(MetaGradientLearner):
         inner_loss: Literal["sum", "mean"] = "sum",
         draws: Annotated[int, Field(ge=1)] | None = None,
         average: Literal["logits", "probabilities"] = "probabilities",
-        **kwargs,
-    ):
+        **kwargs: Any,
+    ) -> None:
         draws = particles if draws is None else draws
         if draws % particles:
             raise ValueError(f"`draws` must be a multiple of `particles`. Received: draws={draws}, particles={particles}")

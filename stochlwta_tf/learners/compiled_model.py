@@ -1,9 +1,11 @@
 """A Keras model with its own compiled functions, and options that are declared once and set once."""
 
 import inspect
-from typing import get_type_hints
+from collections.abc import Callable
+from typing import Any, get_type_hints
 
 import keras
+from typing_extensions import Self
 
 #: Marks an option in its annotation: it plays no part in adaptation and prediction, so a test cannot override it.
 TRAINING_ONLY = "training only"
@@ -35,33 +37,33 @@ class CompiledModel(keras.Model):
     option_names: tuple[str, ...] = ()
     training_options: frozenset[str] = frozenset()
 
-    def __init__(self, **kwargs):
+    def __init__(self, **kwargs: Any) -> None:
         super().__init__(**kwargs)
-        self._compiled_functions = {}
+        self._compiled_functions: dict[str, Callable] = {}
 
-    def __init_subclass__(cls, **kwargs):
+    def __init_subclass__(cls, **kwargs: Any) -> None:
         super().__init_subclass__(**kwargs)
         own = [name for name in inspect.signature(cls.__init__).parameters if name not in _NO_OPTIONS]
         hints = get_type_hints(cls.__init__, include_extras=True)
         cls.option_names = (*own, *(name for name in cls.option_names if name not in own))
         cls.training_options |= {name for name in own if TRAINING_ONLY in getattr(hints.get(name), "__metadata__", ())}
 
-    def compiled_function(self, name, build):
+    def compiled_function(self, name: str, build: Callable[[], Callable]) -> Callable:
         """The compiled function with this name, built at its first use."""
         if name not in self._compiled_functions:
             self._compiled_functions[name] = build()
         return self._compiled_functions[name]
 
-    def with_options(self, **options):
+    def with_options(self, **options: Any) -> Self:
         """A new model with other options and a copy of the current weights."""
         twin = type(self).from_config({**self.get_config(), **options})
         twin.set_weights(self.get_weights())
         return twin
 
-    def get_config(self):
+    def get_config(self) -> dict[str, Any]:
         return {**super().get_config(), **{name: getattr(self, name) for name in self.option_names}}
 
-    def __setattr__(self, name, value):
+    def __setattr__(self, name: str, value: Any) -> None:
         if name in (*self.option_names, "network") and name in vars(self):
             raise AttributeError(f"Options are fixed at construction; with_options({name}=…) makes a new model. Received: {name}={value}")
         super().__setattr__(name, value)

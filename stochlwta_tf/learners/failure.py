@@ -1,10 +1,11 @@
 """Finds why a training stopped: the first term that is not finite."""
 
 from stochlwta_tf.errors import NonFiniteError
+from stochlwta_tf.learners.learner import MetaLearner
 from stochlwta_tf.tasks.task import Task
 
 
-def explain_failure(learner, tasks):
+def explain_failure(learner: MetaLearner, tasks: Task) -> str:
     """Replays a batch of tasks eagerly, one at a time, and names the first term of the loss or meta-gradient that is not finite.
 
     Args:

@@ -1,7 +1,8 @@
 """Calling a network with given values in place of its variables, and the noise keys that such a call needs."""
 
 import enum
-from typing import NamedTuple
+from collections.abc import Sequence
+from typing import Any, NamedTuple
 
 import keras
 import tensorflow as tf
@@ -33,11 +34,11 @@ class LayerLosses(NamedTuple):
     examples: dict
     weights: dict
 
-    def joined(self, other):
+    def joined(self, other: "LayerLosses") -> "LayerLosses":
         """The losses of the examples of two calls under the same weights: those of the weights count once."""
         return LayerLosses({name: loss + other.examples[name] for name, loss in self.examples.items()}, self.weights)
 
-    def terms(self):
+    def terms(self) -> dict[str, tf.Tensor]:
         """Every loss by a descriptive name."""
         return {
             **{f"loss of {name}": loss for name, loss in self.examples.items()},
@@ -48,7 +49,14 @@ class LayerLosses(NamedTuple):
 NO_LOSSES = LayerLosses({}, {})
 
 
-def functional_call(network, weights, state, x, training, probe=None):
+def functional_call(
+    network: keras.Model,
+    weights: Sequence[tf.Tensor],
+    state: Sequence[tf.Tensor],
+    x: tf.Tensor,
+    training: bool,
+    probe: keras.Model | None = None,
+) -> tuple[Any, list[tf.Tensor], LayerLosses]:
     """`network(x)` with the given values in place of its variables; nothing is mutated.
 
     `network.stateless_call` will not do: it bypasses `Layer.__call__`, so that a layer used twice keeps only its last `add_loss`, and a
@@ -76,7 +84,7 @@ def functional_call(network, weights, state, x, training, probe=None):
     return outputs, [scope.get_current_value(v) for v in network.non_trainable_variables], losses
 
 
-def _named_losses(network, scope):
+def _named_losses(network: keras.Model, scope: keras.StatelessScope) -> LayerLosses:
     """Every loss of the network once, summed under the name of its layer."""
     gaussian = {layer.path: layer.losses for layer in network._flatten_layers() if isinstance(layer, GaussianLayer)}
     regularized = {v.path: v.regularizer(scope.get_current_value(v)) for v in network.trainable_variables if v.regularizer is not None}
@@ -92,7 +100,7 @@ def _named_losses(network, scope):
     return LayerLosses(examples, {**weights, **regularized})
 
 
-def with_noise_key(network, state, key):
+def with_noise_key(network: keras.Model, state: Sequence[tf.Tensor], key: tf.Tensor) -> list[tf.Tensor]:
     """`state` with every noise generator of the network set to its own key, derived from one.
 
     A stochastic layer keeps its noise in a `keras.random.SeedGenerator`, whose state is one of the network's non-trainable variables.

@@ -1,26 +1,26 @@
 """The base of all learners: a Keras model that wraps a network, adapts it to tasks and meta-trains it."""
 
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 import keras
 import tensorflow as tf
+from numpy.typing import ArrayLike
 from pydantic import Field
+from typing_extensions import Self
 
-from stochlwta_tf import objectives, random
-from stochlwta_tf.errors import NonFiniteError
+from stochlwta_tf import objectives
 from stochlwta_tf.layers import with_observation_noise
-from stochlwta_tf.layers.batch_normalization import check_normalization, stored_statistics
+from stochlwta_tf.layers.batch_normalization import check_normalization
 from stochlwta_tf.learners.adapted_model import AdaptedModel
-from stochlwta_tf.learners.compiled_model import RENAMED_OPTIONS, TRAINING_ONLY, CompiledModel
-from stochlwta_tf.learners.functional import Stream, functional_call, with_noise_key
+from stochlwta_tf.learners.compiled_model import RENAMED_OPTIONS, TRAINING_ONLY
 from stochlwta_tf.learners.task_runner import TaskRunner
+from stochlwta_tf.learners.toolkit import MethodToolkit
 from stochlwta_tf.tasks.task import Task
 
-_TINY = 1e-30
 _DRAWS = 4  # the paper's B
 
 
-class MetaLearner(CompiledModel):
+class MetaLearner(MethodToolkit):
     """A network together with a way to adapt it to a task and to learn from many.
 
     A method is a subclass with two or three pure functions of one task, all on plain tensors (`psi` are the values of
@@ -30,8 +30,8 @@ class MetaLearner(CompiledModel):
     - `task_update(psi, state, task)` → meta-gradient, (loss, score)
     - `predict_adapted(adapted, state, support_x, query_x, key)` → draws `[B, query, outputs]`; the base samples the network B times.
 
-    The base runs them over batches of tasks, hands the mean meta-gradient to the Keras optimizer, and gives users `fit`,
-    `adapt_to(...).predict(...)`, saving and loading.
+    What they are built from is in `MethodToolkit`.  This class runs them over batches of tasks, hands the mean meta-gradient to the Keras
+    optimizer, and is what users meet: `fit`, `evaluate`, `adapt_to(...).predict(...)`, `predict_tasks`, `with_options`, saving and loading.
 
     Args:
         network: A built `keras.Model` without a final softmax.
@@ -70,7 +70,7 @@ class MetaLearner(CompiledModel):
 
     def __init__(
         self,
-        network,
+        network: keras.Model,
         *,
         likelihood: Literal["categorical", "gaussian"] = "categorical",
         noise_std: Annotated[float, Field(gt=0)] = 1.0,
@@ -86,8 +86,8 @@ class MetaLearner(CompiledModel):
         batch_statistics: Literal["transductive", "support"] = "transductive",
         runner: Literal["auto", "vectorized", "loop"] = "auto",
         parallel_tasks: Annotated[int, Field(ge=1)] | None = None,
-        **kwargs,
-    ):
+        **kwargs: Any,
+    ) -> None:
         super().__init__(**kwargs)
         if not network.trainable_variables:
             raise ValueError(f"The network has no trainable weights; build it before it is wrapped. Received: network={network}")
@@ -118,124 +118,26 @@ class MetaLearner(CompiledModel):
         self._train_score_metric = keras.metrics.Mean(f"{self.train_score}_{self.likelihood.score_name}")
         self._diverged_metric = keras.metrics.Mean("diverged")
         self.task_runner = TaskRunner.for_network(network, runner, parallel_tasks)
-        # Variables that no optimizer trains and that training carries from one batch of tasks to the next. Their values come last in
-        # psi; `task_update` returns for each the difference from its new value, whose mean over tasks is subtracted.
         self.carried = []
         self.built = True  # `build()` would lock the attributes before a subclass adds its own weights
 
     @property
-    def draws_differ(self):
+    def draws_differ(self) -> bool:
         """Whether the draws of a prediction differ: then their spread is an uncertainty."""
         return samples_in_prediction(self.network)
 
-    # One task: pure functions of tensors.
-
-    def call_network(self, weights, state, x, key, training, probe=None):
-        """The network's outputs, new state and `LayerLosses` under given weights, with noise from `key`; see `functional_call`."""
-        return functional_call(self.network, weights, with_noise_key(self.network, state, key), x, training, probe)
-
-    def call_on_query(self, weights, state, support_x, query_x, key, training, probe=None, batch_statistics=None):
-        """As `call_network`, on queries: with the support set's batch statistics where `batch_statistics`, or else the option, says so."""
-        if (batch_statistics or self.batch_statistics) == "transductive":
-            return self.call_network(weights, state, query_x, key, training, probe)
-        _, state, _ = self.call_network(weights, state, support_x, key, training)
-        with stored_statistics():
-            return self.call_network(weights, state, query_x, key, training, probe)
-
-    def objective(self, y, outputs, losses, reduction, label):
-        """The negative log-likelihood of some examples plus the losses of the network's layers (the negative ELBO, eq. 10)."""
-        nll = self.likelihood.nll(y, outputs)
-        nll = tf.reduce_sum(nll) if reduction == "sum" else tf.reduce_mean(nll)
-        terms = {"negative log-likelihood": nll, **losses.terms()}
-        return self.sum_terms({f"{label}: {name}": value for name, value in terms.items()})
-
-    def sum_terms(self, terms):
-        """The sum of named terms of a loss; called eagerly, as `explain_failure` does, it raises an error that names a non-finite one."""
-        if tf.executing_eagerly():
-            for name, value in terms.items():
-                if not tf.reduce_all(tf.math.is_finite(value)):
-                    raise NonFiniteError(name)
-        return tf.add_n(list(terms.values()))
-
-    def descend(self, weights, gradients, rate):
-        """One step of gradient descent on the network's weights: against the clipped gradients; see `step`."""
-        return self.step(weights, self.clipped(gradients), rate)
-
-    def clipped(self, gradients):
-        """The gradients of an inner step, within the global norm `inner_clip_norm`."""
-        if self.inner_clip_norm is None:
-            return gradients
-        # As tf.clip_by_global_norm, by operations that tf.vectorized_map knows; the root has no derivative at 0.
-        squares = tf.add_n([tf.reduce_sum(tf.square(g)) for g in gradients])
-        scale = self.inner_clip_norm / tf.maximum(tf.sqrt(tf.maximum(squares, _TINY)), self.inner_clip_norm)
-        return [scale * g for g in gradients]
-
-    def step(self, weights, directions, rate):
-        """The network's weights after a step against `directions`, constrained; `rate` is a number, or one tensor per weight."""
-        rates = rate if isinstance(rate, list) else [rate] * len(weights)
-        stepped = [w - r * d for w, r, d in zip(weights, rates, directions)]
-        return [w if v.constraint is None else v.constraint(w) for v, w in zip(self.network.trainable_variables, stepped)]
-
-    @property
-    def steps_at_test(self):
-        return self.inner_steps if self.test_inner_steps is None else self.test_inner_steps
-
-    def adapt(self, psi, state, support_x, support_y, key):
-        """Adapts to a support set as evaluation and prediction do: the adapted weights and state."""
-        raise NotImplementedError(f"{type(self).__name__} must implement adapt(psi, state, support_x, support_y, key).")
-
-    def task_update(self, psi, state, task):
-        """What one task contributes to training: the meta-gradient, and (loss, score)."""
-        raise NotImplementedError(f"{type(self).__name__} must implement task_update(psi, state, task).")
-
-    def predict_adapted(self, adapted, state, support_x, query_x, key, **how):
-        """B draws of the adapted network's outputs on queries, `[B, query, outputs]`; `how` goes to `call_on_query`."""
-
-        def draw(draw_key):
-            return self.call_on_query(adapted, state, support_x, query_x, draw_key, training=False, **how)[0]
-
-        return self.task_runner.map_draws(draw, random.split(key, self.draws, Stream.PREDICTION))
-
-    def task_predict(self, psi, state, task, **how):
-        """Adapts to a task's support set and predicts its queries, `[B, query, outputs]`; `how` goes to `call_on_query`."""
-        adapted, state = self.adapt(psi, state, task.support_x, task.support_y, task.key)
-        return self.predict_adapted(adapted, state, task.support_x, task.query_x, task.key, **how)
-
-    def task_evaluate(self, psi, state, task):
-        """The mean negative log-likelihood of a query under one draw, and the score of the predictive mean."""
-        draws = self.task_predict(psi, state, task)
-        nll = [tf.reduce_mean(self.likelihood.nll(task.query_y, outputs)) for outputs in tf.unstack(draws)]
-        return tf.reduce_mean(tf.stack(nll)), self.likelihood.score(task.query_y, self.likelihood.predictive(draws))
-
-    # Many tasks.
-
-    def current_values(self):
-        """psi and state: the values of the trainable and the carried variables, and of the network's non-trainable ones."""
-        psi, state = [*self.trainable_variables, *self.carried], self.network.non_trainable_variables
-        return [tf.convert_to_tensor(v) for v in psi], [tf.convert_to_tensor(v) for v in state]
-
-    def parted(self, psi):
-        """psi split into the part that an optimizer trains and the carried part."""
-        trained = len(psi) - len(self.carried)
-        return list(psi[:trained]), list(psi[trained:])
-
-    def meta_gradient(self, tasks):
-        """The mean meta-gradient over a batch of tasks, and the mean (loss, score)."""
-        update = self.compiled_function("update", lambda: self.task_runner.mean(self.task_update))
-        return update(*self.current_values(), tasks)
-
-    def predict_tasks(self, tasks):
+    def predict_tasks(self, tasks: Task) -> tf.Tensor:
         """Adapts to each task of a batch and draws its queries' outputs: `[tasks, B, query, outputs]`."""
         predict = self.compiled_function("predict", lambda: self.task_runner.map(self.task_predict))
         return predict(*self.current_values(), tasks)
 
-    def predictive(self, draws):
+    def predictive(self, draws: tf.Tensor) -> tf.Tensor:
         """Averages `[tasks, B, query, outputs]` over draws: class probabilities, or regression means."""
         return self.likelihood.predictive(tf.experimental.numpy.moveaxis(draws, 1, 0))
 
     # Keras.
 
-    def compile(self, optimizer="sgd", steps_per_execution=1, **kwargs):
+    def compile(self, optimizer: str | keras.optimizers.Optimizer = "sgd", steps_per_execution: int = 1, **kwargs: Any) -> None:
         """Sets the optimizer of the outer step.
 
         Args:
@@ -254,11 +156,11 @@ class MetaLearner(CompiledModel):
         super().compile(optimizer, steps_per_execution=steps_per_execution, jit_compile=False, **kwargs)
         self.optimizer.build(self.trainable_variables)  # or loading weights would skip the optimizer's with no more than a warning
 
-    def compile_from_config(self, config):
+    def compile_from_config(self, config: dict[str, Any]) -> None:
         # Keras leaves a model with its own `compile` uncompiled on loading, and its optimizer's state unread.
         self.compile(**keras.saving.deserialize_keras_object(config))
 
-    def train_step(self, data):
+    def train_step(self, data: dict[str, tf.Tensor]) -> dict[str, tf.Tensor]:
         gradient, (loss, score) = self.meta_gradient(Task(**data))
         finite = tf.reduce_all([tf.math.is_finite(loss), *map(self.finite_for_optimizer, gradient)])
         with tf.control_dependencies([tf.debugging.Assert(finite, ["The loss or the meta-gradient is not finite."])]):
@@ -271,17 +173,7 @@ class MetaLearner(CompiledModel):
         self._train_score_metric.update_state(score)
         return {m.name: m.result() for m in (self._loss_metric, self._train_score_metric)}
 
-    def finite_for_optimizer(self, gradient):
-        """Whether a meta-gradient is finite, and also what the optimizer first computes from it.
-
-        That is its square, which Adam would keep for good if infinite; or, where Keras clips it, its product with the largest norm.
-        """
-        optimizer = getattr(self, "optimizer", None)  # there is none before `compile`
-        if not getattr(optimizer, "clipvalue", None):
-            gradient = gradient * (getattr(optimizer, "clipnorm", None) or gradient)
-        return tf.reduce_all(tf.math.is_finite(gradient))
-
-    def test_step(self, data):
+    def test_step(self, data: dict[str, tf.Tensor]) -> dict[str, tf.Tensor]:
         """Loss and score over the tasks whose predictions are finite, and the fraction of tasks that diverged.
 
         A task of NaN would otherwise count as a prediction of class 0.  If every task diverged, loss and score are NaN.
@@ -296,7 +188,9 @@ class MetaLearner(CompiledModel):
         logs = {m.name: tf.where(none, float("nan"), m.result()) for m in (self._loss_metric, self._score_metric)}
         return {**logs, self._diverged_metric.name: self._diverged_metric.result()}
 
-    def adapt_to(self, support_x, support_y, seed=0, batch_statistics="support"):
+    def adapt_to(
+        self, support_x: ArrayLike, support_y: ArrayLike, seed: int = 0, batch_statistics: Literal["support", "transductive"] = "support"
+    ) -> AdaptedModel:
         """Adapts to one support set, given as arrays.
 
         Args:
@@ -321,23 +215,23 @@ class MetaLearner(CompiledModel):
         return AdaptedModel(self, support_x, support_y, seed, batch_statistics)
 
     @property
-    def metrics(self):
+    def metrics(self) -> list[keras.metrics.Metric]:
         return [self._loss_metric, self._score_metric, self._train_score_metric, self._diverged_metric]
 
-    def call(self, x, training=False):
+    def call(self, x: tf.Tensor, training: bool = False) -> tf.Tensor:
         """The network before any adaptation."""
         return self.network(x, training=training)
 
-    def get_config(self):
+    def get_config(self) -> dict[str, Any]:
         config = {"network": keras.saving.serialize_keras_object(self.network), "likelihood": self.likelihood.kind}
         return {**super().get_config(), **config}
 
     @classmethod
-    def from_config(cls, config):
+    def from_config(cls, config: dict[str, Any]) -> Self:
         options = {RENAMED_OPTIONS.get(name, name): value for name, value in config.items() if name != "network"}
         return cls(keras.saving.deserialize_keras_object(config["network"]), **options)
 
 
-def samples_in_prediction(network):
+def samples_in_prediction(network: keras.Model) -> bool:
     """Whether a network's predictions differ from draw to draw: whether any of its layers, at any depth, says so."""
     return any(getattr(layer, "samples_in_prediction", False) for layer in network._flatten_layers())

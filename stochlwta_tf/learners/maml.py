@@ -1,6 +1,6 @@
 """MAML, and its first-order approximation FOMAML."""
 
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 import keras
 import tensorflow as tf
@@ -41,14 +41,14 @@ class MAML(MetaGradientLearner):
 
     def __init__(
         self,
-        network,
+        network: keras.Model,
         *,
         order: Annotated[int, Field(ge=1, le=2), TRAINING_ONLY] = 2,
         learn_inner_rates: Annotated[bool, TRAINING_ONLY] = False,
         multi_step_loss: Annotated[bool, TRAINING_ONLY] = False,
         inner_loss: Literal["sum", "mean"] = "mean",
-        **kwargs,
-    ):
+        **kwargs: Any,
+    ) -> None:
         super().__init__(network, inner_loss=inner_loss, **kwargs)
         if order not in (1, 2):
             raise ValueError(f"`order` must be 1 or 2. Received: order={order!r}")
@@ -98,5 +98,5 @@ class MAML(MetaGradientLearner):
 class FOMAML(MAML):
     """First-order MAML: `MAML` with `order=1`, under its own name."""
 
-    def __init__(self, network, *, order: Annotated[int, Field(ge=1, le=1), TRAINING_ONLY] = 1, **kwargs):
+    def __init__(self, network: keras.Model, *, order: Annotated[int, Field(ge=1, le=1), TRAINING_ONLY] = 1, **kwargs: Any) -> None:
         super().__init__(network, order=order, **kwargs)

@@ -1,6 +1,6 @@
 """PLATIPUS, probabilistic MAML."""
 
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 import keras
 import tensorflow as tf
@@ -48,7 +48,7 @@ class PLATIPUS(MetaGradientLearner):
 
     def __init__(
         self,
-        network,
+        network: keras.Model,
         *,
         kl_weight: Annotated[float, Field(ge=0), TRAINING_ONLY] = 0.1,
         log_std_initial: Annotated[float, TRAINING_ONLY] = -4.0,
@@ -56,8 +56,8 @@ class PLATIPUS(MetaGradientLearner):
         min_std: Annotated[float, Field(gt=0)] = 1e-4,
         draws: Annotated[int, Field(ge=1)] = 10,
         average: Literal["logits", "probabilities"] = "probabilities",
-        **kwargs,
-    ):
+        **kwargs: Any,
+    ) -> None:
         super().__init__(network, draws=draws, average=average, **kwargs)
         self.kl_weight = kl_weight
         self.log_std_initial = log_std_initial

@@ -1,6 +1,6 @@
 """Reptile."""
 
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 import keras
 import tensorflow as tf
@@ -44,15 +44,15 @@ class Reptile(MetaLearner):
 
     def __init__(
         self,
-        network,
+        network: keras.Model,
         *,
         inner_optimizer: Literal["sgd", "adam"] = "sgd",
         inner_optimizer_state: Literal["persistent", "reset"] = "persistent",
         inner_batch: Annotated[Annotated[int, Field(ge=1)] | None, TRAINING_ONLY] = None,
         inner_lr: Annotated[float, Field(gt=0)] = 0.003,
         inner_loss: Literal["sum", "mean"] = "sum",
-        **kwargs,
-    ):
+        **kwargs: Any,
+    ) -> None:
         super().__init__(network, inner_lr=inner_lr, inner_loss=inner_loss, **kwargs)
         self.inner_optimizer = inner_optimizer
         self.inner_optimizer_state = inner_optimizer_state

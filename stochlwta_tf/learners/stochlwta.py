@@ -1,6 +1,6 @@
 """StochLWTA-ML, the method of the paper."""
 
-from typing import Annotated
+from typing import Annotated, Any
 
 import keras
 from pydantic import Field
@@ -37,7 +37,7 @@ class StochLWTA(Reptile):
     >>> learner.fit(Omniglot("train", batch=50, seed=0, way=20, shot=1, train_queries=0).dataset(), steps_per_epoch=60_000)
     """
 
-    def __init__(self, network, *, draws: Annotated[int, Field(ge=1)] = 4, **kwargs):
+    def __init__(self, network: keras.Model, *, draws: Annotated[int, Field(ge=1)] = 4, **kwargs: Any) -> None:
         super().__init__(network, draws=draws, **kwargs)
 
     def inner_objective(self, y, outputs, losses, label):

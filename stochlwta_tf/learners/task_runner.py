@@ -1,6 +1,8 @@
 """Many tasks at once: two ways to map a function of one task over a batch, behind one interface."""
 
 import os
+from collections.abc import Callable, Sequence
+from typing import Any, Literal
 
 import keras
 import tensorflow as tf
@@ -32,7 +34,7 @@ class TaskRunner:
     >>> gradient, (loss, score) = update(weights, state, tasks)
     """
 
-    def __init__(self, vectorized, xla, parallel_tasks):
+    def __init__(self, vectorized: bool, xla: bool, parallel_tasks: int) -> None:
         self.vectorized = vectorized
         self.xla = xla
         self.parallel_tasks = parallel_tasks
@@ -42,7 +44,9 @@ class TaskRunner:
         tf.config.optimizer.set_experimental_options({"disable_meta_optimizer": True})
 
     @classmethod
-    def for_network(cls, network, runner="auto", parallel_tasks=None):
+    def for_network(
+        cls, network: keras.Model, runner: Literal["auto", "vectorized", "loop"] = "auto", parallel_tasks: int | None = None
+    ) -> "TaskRunner":
         """The runner for a network.
 
         Args:
@@ -53,18 +57,17 @@ class TaskRunner:
         on_cpu = not tf.config.get_visible_devices("GPU")
         convolutional = has_convolution(network)
         vectorized = not convolutional if runner == "auto" else runner == "vectorized"
-        if parallel_tasks is None:
-            parallel_tasks = os.cpu_count() if on_cpu else 1
-        return cls(vectorized, xla=not (convolutional and on_cpu), parallel_tasks=parallel_tasks)
+        default = (os.cpu_count() or 1) if on_cpu else 1
+        return cls(vectorized, xla=not (convolutional and on_cpu), parallel_tasks=parallel_tasks or default)
 
-    def map(self, function):
+    def map(self, function: Callable) -> Callable:
         """A compiled `f(weights, state, tasks)` that stacks the results of `function(weights, state, task)`."""
         if not self.vectorized:
             return self._compile(self._loop_map(function))
         each = self._compile(_vectorized(function))
         return self._sharded(each, lambda sizes: lambda *parts: tf.concat(parts, 0))
 
-    def mean(self, function):
+    def mean(self, function: Callable) -> Callable:
         """A compiled `f(weights, state, tasks)`: the mean over tasks of `function(weights, state, task)`.
 
         `function` returns `(meta_gradient, (loss, score))`: a list shaped like `weights`, and two scalars.
@@ -75,26 +78,26 @@ class TaskRunner:
         mean = self._compile(lambda *arguments: tf.nest.map_structure(lambda t: tf.reduce_mean(t, 0), each(*arguments)))
         return self._sharded(mean, _mean_of_shards)
 
-    def map_draws(self, draw, keys):
+    def map_draws(self, draw: Callable[[Any], tf.Tensor], keys: Any) -> tf.Tensor:
         """Stacks `draw(key)` over noise keys, within a function of one task; unrolled, each draw would be compiled separately."""
         if self.vectorized:
             return tf.vectorized_map(draw, keys, fallback_to_while_loop=False)
         return tf.map_fn(draw, keys, fn_output_signature=keras.config.floatx(), parallel_iterations=1)
 
-    def _compile(self, function):
+    def _compile(self, function: Callable) -> Callable:
         return tf.function(function, jit_compile=self.xla, autograph=False)
 
-    def _sharded(self, function, combine):
-        def batched(weights, state, tasks):
+    def _sharded(self, function: Callable, combine: Callable) -> Callable:
+        def batched(weights: Sequence[tf.Tensor], state: Sequence[tf.Tensor], tasks: Task) -> Any:
             sizes = shard_sizes(_count(tasks), self.parallel_tasks)
             parts = zip(*(tf.split(t, sizes) for t in tasks))
             return tf.nest.map_structure(combine(sizes), *(function(weights, state, Task(*part)) for part in parts))
 
         return tf.function(batched, autograph=False)
 
-    def _loop_map(self, function):
-        def batched(weights, state, tasks):
-            def one(fields):
+    def _loop_map(self, function: Callable) -> Callable:
+        def batched(weights: Sequence[tf.Tensor], state: Sequence[tf.Tensor], tasks: Task) -> Any:
+            def one(fields: tuple) -> Any:
                 return function(weights, state, Task(*fields))
 
             signature = tf.function(one, autograph=False).get_concrete_function(tuple(tf.TensorSpec(t.shape[1:], t.dtype) for t in tasks))
@@ -103,11 +106,11 @@ class TaskRunner:
 
         return batched
 
-    def _loop_mean(self, function):
-        def batched(weights, state, tasks):
+    def _loop_mean(self, function: Callable) -> Callable:
+        def batched(weights: Sequence[tf.Tensor], state: Sequence[tf.Tensor], tasks: Task) -> Any:
             count = _count(tasks)
 
-            def add(i, total):
+            def add(i: tf.Tensor, total: Any) -> tuple:
                 result = function([tf.identity(w) for w in weights], state, Task(*(tf.gather(t, i) for t in tasks)))
                 return i + 1, tf.nest.map_structure(tf.add, total, result)
 
@@ -121,7 +124,7 @@ class TaskRunner:
         return batched
 
 
-def shard_sizes(count, parallel):
+def shard_sizes(count: int, parallel: int) -> list[int]:
     """Tasks in each shard: as many shards as may run side by side, equal or one task apart, the larger first.
 
     Example:
@@ -133,16 +136,16 @@ def shard_sizes(count, parallel):
     return [count // shards + (i < count % shards) for i in range(shards)]
 
 
-def _mean_of_shards(sizes):
+def _mean_of_shards(sizes: list[int]) -> Callable:
     """Function of the shards' means: the mean over all their tasks."""
     if len(set(sizes)) == 1:
         return lambda *parts: tf.add_n(parts) / len(parts)
     return lambda *parts: tf.add_n([size * part for size, part in zip(sizes, parts, strict=True)]) / sum(sizes)
 
 
-def _vectorized(function):
-    def batched(weights, state, tasks):
-        def one(fields):
+def _vectorized(function: Callable) -> Callable:
+    def batched(weights: Sequence[tf.Tensor], state: Sequence[tf.Tensor], tasks: Task) -> Any:
+        def one(fields: tuple) -> Any:
             # Copies of the weights: a gradient taken inside the function is then the task's own, not the batch's.
             return function([tf.identity(w) for w in weights], state, Task(*fields))
 
@@ -151,12 +154,12 @@ def _vectorized(function):
     return batched
 
 
-def _count(tasks):
+def _count(tasks: Task) -> int:
     if tasks.key.shape[0] is None:
         raise ValueError("A batch must have a known number of tasks: `dataset.batch(tasks, drop_remainder=True)`. Received: None")
     return tasks.key.shape[0]
 
 
-def has_convolution(network):
+def has_convolution(network: keras.Model) -> bool:
     """Whether any kernel of a network has spatial axes."""
     return any(len(v.shape) > 2 for v in network.trainable_variables)

@@ -3,7 +3,7 @@
 import tensorflow as tf
 
 
-def augmented(noise, images, flip, shift):
+def augmented(noise: tf.Tensor, images: tf.Tensor, flip: bool, shift: int) -> tf.Tensor:
     """Mirrors each image left to right with probability one half and shifts it, independently for each image.
 
     Args:

@@ -9,7 +9,9 @@ import tempfile
 import time
 import weakref
 import zlib
+from collections.abc import Callable
 from pathlib import Path
+from typing import IO, Any
 
 import numpy as np
 
@@ -18,16 +20,17 @@ from stochlwta_tf.tasks.class_bank import ClassBank
 
 _FORMAT = 1
 _HOUR = 3600.0
-_in_use = weakref.WeakValueDictionary()  # banks that this process has read and still uses: its splits share one, checked once
+# Banks that this process has read and still uses: its splits share one, checked once.
+_in_use: weakref.WeakValueDictionary[tuple, ClassBank] = weakref.WeakValueDictionary()
 
 
-def cache_folder():
+def cache_folder() -> Path:
     """The folder of prepared data: `$STOCHLWTA_CACHE`, else `stochlwta_tf` in `$XDG_CACHE_HOME` or `~/.cache`."""
     default = Path(os.environ.get("XDG_CACHE_HOME") or "~/.cache") / "stochlwta_tf"
     return Path(os.environ.get("STOCHLWTA_CACHE") or default).expanduser()
 
 
-def cached_bank(name, settings, build):
+def cached_bank(name: str, settings: dict[str, Any], build: Callable[[], ClassBank]) -> ClassBank:
     """The bank that `build()` makes, memory-mapped from the cache if it exists there.
 
     Each bank is two files, the images and then an index with their checksum and digests; each appears completely or not at
@@ -61,7 +64,7 @@ def cached_bank(name, settings, build):
     return bank
 
 
-def _read(stem):
+def _read(stem: Path) -> ClassBank | None:
     """The stored bank, or None if it is missing or damaged."""
     try:
         paths = stem.with_suffix(".json"), stem.with_suffix(".npy")
@@ -80,7 +83,7 @@ def _read(stem):
         return None
 
 
-def _checksum(path, offset):
+def _checksum(path: Path, offset: int) -> int:
     """CRC-32 of a file from `offset` on; read, not mapped, because every touched page of a mapping counts as memory."""
     crc = 0
     with open(path, "rb") as file:
@@ -90,20 +93,20 @@ def _checksum(path, offset):
     return crc
 
 
-def _write(stem, settings, bank):
+def _write(stem: Path, settings: dict[str, Any], bank: ClassBank) -> None:
     stem.parent.mkdir(parents=True, exist_ok=True)
     for left in stem.parent.glob(f".{stem.name}*"):  # by a killed process; a newer one may still be written
         if time.time() - left.stat().st_mtime > _HOUR:
             left.unlink(missing_ok=True)
     images = np.ascontiguousarray(bank.images)
     _replace(stem.with_suffix(".npy"), lambda file: np.save(file, images))
-    index = {"settings": settings, "crc32": zlib.crc32(images), "first": bank.first.tolist(), "count": bank.count.tolist()}
+    index = {"settings": settings, "crc32": zlib.crc32(images.data), "first": bank.first.tolist(), "count": bank.count.tolist()}
     index["digests"] = base64.b64encode(bank.digests.tobytes()).decode()
     text = json.dumps({**index, "names": bank.names})
     _replace(stem.with_suffix(".json"), lambda file: file.write(text.encode()))
 
 
-def _replace(path, write):
+def _replace(path: Path, write: Callable[[IO[bytes]], object]) -> None:
     """Writes a file next to `path` and moves it there atomically."""
     with tempfile.NamedTemporaryFile(dir=path.parent, prefix=f".{path.name}.", delete=False) as file:
         try:

@@ -1,6 +1,6 @@
 """CIFAR-100 (Krizhevsky 2009): 100 classes of 600 colour images, 32x32."""
 
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 
@@ -48,15 +48,15 @@ class Cifar100(ImageTasks):
 
     def __init__(
         self,
-        split,
-        batch,
-        seed,
+        split: str,
+        batch: int,
+        seed: int,
         *,
         splits: Literal["cifar_fs", "fc100"] = "cifar_fs",
         data_dir: str | None = None,
         protocol: ProtocolName = "standard",
-        **options,
-    ):
+        **options: Any,
+    ) -> None:
         if splits not in _SPLITS:
             raise ConfigurationError(f"splits must be one of {', '.join(_SPLITS)}. Received: splits={splits}.")
         bank = cached_bank("cifar100", {"order": 1}, lambda: load(data_dir))
@@ -68,7 +68,7 @@ class Cifar100(ImageTasks):
         super().__init__(banks, split, batch, seed, protocol=protocol, **options)
 
 
-def load(data_dir=None):
+def load(data_dir: str | None = None) -> ClassBank:
     """All of CIFAR-100 as a `ClassBank`: within a class the 500 training images, then the 100 test images, each by their `id`.
 
     Classes are in the order of CIFAR-FS, so that its splits are neighbouring images and each is held in memory once.

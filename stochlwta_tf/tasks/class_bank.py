@@ -4,9 +4,11 @@ import hashlib
 import json
 import mmap
 import re
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 import tensorflow as tf
+from numpy.typing import ArrayLike
 
 from stochlwta_tf.errors import DataError
 
@@ -35,10 +37,14 @@ class ClassBank:
     >>> bank.subset(["dog"]).count
     """
 
-    def __init__(self, images, first, count, names, digests=None):
+    def __init__(
+        self, images: np.ndarray, first: ArrayLike, count: ArrayLike, names: Sequence[str], digests: np.ndarray | None = None
+    ) -> None:
         self.images, self.first, self.count = images, np.asarray(first, "int32"), np.asarray(count, "int32")
         self.names, self._digests = tuple(names), digests
-        self._source, self._start, self._tensors = None, 0, {}  # no reference to itself, so that its memory is freed at once
+        self._source: ClassBank | None = None  # no reference to itself, so that its memory is freed at once
+        self._start = 0
+        self._tensors: dict[tuple[int, int], tf.Variable] = {}
         if images.dtype != np.uint8 or images.ndim != 4:
             raise DataError(f"Images must be uint8 [images, height, width, channels]. Received: {images.dtype} {list(images.shape)}.")
         if digests is not None and (digests.dtype != np.uint8 or digests.shape != (len(images), _DIGEST)):
@@ -54,7 +60,7 @@ class ClassBank:
                 raise DataError(f"Class {name!r} must lie within the {len(images)} images. Received: {n} images from number {start}.")
 
     @classmethod
-    def from_labels(cls, images, labels, names):
+    def from_labels(cls, images: np.ndarray, labels: np.ndarray, names: Sequence[str]) -> "ClassBank":
         """A bank from images in any order; `names[label]` is the name of a label, and the order within a class is kept."""
         labels = np.asarray(labels)
         if len(labels) != len(images) or not np.all((labels >= 0) & (labels < len(names))):
@@ -62,15 +68,15 @@ class ClassBank:
         count = np.bincount(labels, minlength=len(names))
         return cls(images[np.argsort(labels, kind="stable")], np.cumsum(count) - count, count, names)
 
-    def __len__(self):
+    def __len__(self) -> int:
         return len(self.names)
 
-    def of(self, name):
+    def of(self, name: str) -> np.ndarray:
         """All images of one class."""
         i = self.names.index(name)
         return self.images[self.first[i] : self.first[i] + self.count[i]]
 
-    def subset(self, names):
+    def subset(self, names: Sequence[str]) -> "ClassBank":
         """The bank of the named classes, in the order given; shares the images."""
         index = {name: i for i, name in enumerate(self.names)}
         unknown = [name for name in names if name not in index]
@@ -81,28 +87,28 @@ class ClassBank:
         start, stop = (first.min(), (first + count).max()) if len(chosen) else (0, 0)
         return self._sharing(ClassBank(self.images[start:stop], first - start, count, names), start)
 
-    def parts(self, first, count):
+    def parts(self, first: ArrayLike, count: ArrayLike) -> "ClassBank":
         """A bank of the same classes with other images of the same array: `count[i]` images from number `first[i]` on for class i."""
         return self._sharing(ClassBank(self.images, first, count, self.names), 0)
 
-    def _sharing(self, part, start):
+    def _sharing(self, part: "ClassBank", start: int) -> "ClassBank":
         part._source, part._start = self if self._source is None else self._source, self._start + int(start)
         return part
 
-    def split(self, groups):
+    def split(self, groups: Mapping[str, Sequence[str]]) -> dict[str, "ClassBank"]:
         """Class-disjoint banks from a dict of lists of names.
 
         Raises:
             DataError: If a class is in two groups, or not in the bank.
         """
-        owner = {}
+        owner: dict[str, str] = {}
         for group, names in groups.items():
             for name in names:
                 if owner.setdefault(name, group) != group:
                     raise DataError(f"Class {name!r} is in two splits, {owner[name]} and {group}.")
         return {group: self.subset(names) for group, names in groups.items()}
 
-    def rotated(self):
+    def rotated(self) -> "ClassBank":
         """A bank with four times the classes: every class rotated by 0, 90, 180 and 270 degrees; images must be square.
 
         Copies the images: sampling from the copies is faster than rotating pixels in every task.
@@ -114,11 +120,11 @@ class ClassBank:
         return ClassBank(images, first, np.tile(self.count, 4), [f"{name} {turns * 90}°" for turns in range(4) for name in self.names])
 
     @staticmethod
-    def unrotated(name):
+    def unrotated(name: str) -> str:
         """The name of the original class of a class of `rotated()`; any other name is returned unchanged."""
         return re.sub(r" (0|90|180|270)°$", "", name)
 
-    def check(self, way, images):
+    def check(self, way: int, images: int) -> None:
         """Raises a DataError if tasks of `way` classes with `images` distinct images each cannot be drawn."""
         if way > len(self):
             raise DataError(f"way={way} needs {way} classes, but there are {len(self)}.")
@@ -127,17 +133,17 @@ class ClassBank:
             raise DataError(f"Class {self.names[i]!r} has {self.count[i]} images, but shot + queries needs {images}.")
 
     @property
-    def digests(self):
+    def digests(self) -> np.ndarray:
         """A BLAKE2b digest of each image's pixels, uint8 `[images, 16]`: equal where the pixels are."""
         if self._source is not None:
             return self._source.digests[self._start : self._start + len(self.images)]
         if self._digests is None:
-            found = b"".join(hashlib.blake2b(np.ascontiguousarray(image), digest_size=_DIGEST).digest() for image in self.images)
+            found = b"".join(hashlib.blake2b(np.ascontiguousarray(image).data, digest_size=_DIGEST).digest() for image in self.images)
             self._digests = np.frombuffer(found, "uint8").reshape(-1, _DIGEST)
             self._release()
         return self._digests
 
-    def fingerprint(self):
+    def fingerprint(self) -> str:
         """A hexadecimal SHA-256 of what tasks are drawn from: the names and images of the classes, in order.
 
         Example:
@@ -151,7 +157,7 @@ class ClassBank:
         return total.hexdigest()
 
     @property
-    def tensor(self):
+    def tensor(self) -> tf.Tensor:
         """The images as a uint8 `tf.Variable` in host memory, one for all banks that share their origin and hold the same images.
 
         A variable, because a graph holds it by reference: tf.data writes a captured tensor into the graph again for every iterator.
@@ -164,7 +170,8 @@ class ClassBank:
             self._release()
         return tensors[key]
 
-    def _release(self):
+    def _release(self) -> None:
         """Releases the pages of a memory map that were just read, which would count as this process's memory."""
-        if hasattr(getattr(self.images, "_mmap", None), "madvise"):
-            self.images._mmap.madvise(mmap.MADV_DONTNEED)
+        mapped = getattr(self.images, "_mmap", None)
+        if mapped is not None and hasattr(mapped, "madvise"):
+            mapped.madvise(mmap.MADV_DONTNEED)

@@ -2,16 +2,17 @@
 
 import functools
 from importlib import resources
+from typing import Any
 
 import yaml
 
 
 @functools.cache
-def _all():
+def _all() -> dict[str, Any]:
     return yaml.safe_load(resources.files(__package__).joinpath("class_lists.yaml").read_text(encoding="utf-8"))
 
 
-def class_list(name):
+def class_list(name: str) -> Any:
     """The classes of each split, as `{"train": names, "validation": names, "test": names}`.
 
     Args:

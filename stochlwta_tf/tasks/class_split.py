@@ -3,6 +3,7 @@
 import csv
 import io
 import math
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated
 
@@ -16,7 +17,7 @@ from stochlwta_tf.tasks.task import SPLITS
 NotNegative = Annotated[float, Field(ge=0)]
 
 
-def from_file(path):
+def from_file(path: str | Path) -> dict[str, list[str]]:
     """The classes of each split, read from a file.
 
     A YAML or JSON file maps `train`, `validation` (or `val`) and `test` to lists of class names; a CSV file has the columns `split` and
@@ -37,7 +38,7 @@ def from_file(path):
     try:
         text = path.read_text(encoding="utf-8-sig")
         if path.suffix.lower() == ".csv":
-            groups = {}
+            groups: dict[str, list[str]] = {}
             for row in csv.DictReader(io.StringIO(text)):
                 groups.setdefault(row["split"], []).append(row["class"])
         else:
@@ -57,7 +58,7 @@ def from_file(path):
     return groups
 
 
-def by_seed(names, sizes, seed):
+def by_seed(names: Sequence[str], sizes: Sequence[float], seed: int) -> dict[str, list[str]]:
     """The classes of each split in a random order of the names, which depends only on the seed and the names.
 
     Args:
@@ -77,7 +78,7 @@ def by_seed(names, sizes, seed):
     if math.isclose(sum(sizes), 1.0, abs_tol=1e-6):
         train, validation = round(sizes[0] * n), round(sizes[1] * n)
         validation = min(validation, n - train)
-        counts = (train, validation, n - train - validation if sizes[2] else 0)
+        counts: tuple[int, ...] = (train, validation, n - train - validation if sizes[2] else 0)
     elif all(float(size).is_integer() for size in sizes) and sum(sizes) <= n:
         counts = tuple(map(int, sizes))
     else:

@@ -1,7 +1,9 @@
 """Picture files to uint8 pixels of one size, whatever their mode; many at once, with a progress bar."""
 
 import io
+from collections.abc import Callable, Iterator, Sequence
 from multiprocessing.pool import ThreadPool
+from pathlib import Path
 
 import numpy as np
 from PIL import Image, ImageOps
@@ -16,7 +18,7 @@ _LEFTOVERS = frozenset({"__macosx", "@eadir", "@recycle", "#recycle", "#snapshot
 _THREADS = 4  # Pillow decodes outside Python's lock
 
 
-def is_leftover(name):
+def is_leftover(name: str) -> bool:
     """Whether a file or folder of this name is hidden, or one that a system or an editor creates for its own use.
 
     Example:
@@ -27,7 +29,7 @@ def is_leftover(name):
     return name.startswith(".") or name.lower() in _LEFTOVERS
 
 
-def is_picture(path):
+def is_picture(path: Path) -> bool:
     """Whether a `Path`, relative to the data's folder, has a picture's extension and is not in a leftover folder.
 
     A copy in a hidden folder would count as another picture of its class, so that a query could be a support image.
@@ -40,7 +42,7 @@ def is_picture(path):
     return path.suffix.lower() in EXTENSIONS and not any(map(is_leftover, path.parts))
 
 
-def decode(data, size, channels, where):
+def decode(data: bytes, size: int, channels: int, where: str | Path) -> np.ndarray:
     """The pixels of one picture.
 
     Transparent pictures are composited onto white, 16-bit ones keep their upper 8 bits (rounded), animations give their first frame, and
@@ -75,7 +77,7 @@ def decode(data, size, channels, where):
         raise DataError(f"{where}: cannot be decoded: {reason}. Received: {len(data)} bytes.") from error
 
 
-def _opaque(image):
+def _opaque(image: Image.Image) -> Image.Image:
     """The picture with 8 bits per channel and without transparency."""
     if image.mode == "F":
         raise ValueError("its pixels are floating-point numbers, of which none is white")
@@ -87,7 +89,7 @@ def _opaque(image):
     return Image.alpha_composite(Image.new("RGBA", image.size, "white"), image)
 
 
-def in_parallel(function, items, title):
+def in_parallel(function: Callable, items: Sequence, title: str) -> Iterator:
     """The results of a function over a list, in order, with a progress bar on the terminal.
 
     Example:

@@ -1,8 +1,11 @@
 """Duplicate images of a data set, pixel for pixel: within a split, or across training and test."""
 
+from collections.abc import Mapping
 from typing import NamedTuple
 
 import numpy as np
+
+from stochlwta_tf.tasks.class_bank import ClassBank
 
 
 class Place(NamedTuple):
@@ -10,10 +13,10 @@ class Place(NamedTuple):
 
     split: str
     label: str
-    index: int
+    number: int
 
 
-def duplicates(banks):
+def duplicates(banks: Mapping[str, ClassBank]) -> list[tuple[Place, Place]]:
     """Pairs of different images with the same pixels.
 
     Each further copy of an image is paired with the first one.  An image that belongs to two splits (training and validation may
@@ -30,7 +33,9 @@ def duplicates(banks):
     >>> duplicates({"train": train, "test": test})
     [(Place(split='train', label='a', index=3), Place(split='test', label='b', index=0))]
     """
-    first, found, seen = {}, [], set()
+    first: dict[bytes, Place] = {}
+    found: list[tuple[Place, Place]] = []
+    seen: set[int] = set()
     for split, bank in banks.items():
         start_of_bank, size = bank.images.__array_interface__["data"][0], bank.images.strides[0]
         for label, start, count in zip(bank.names, bank.first.tolist(), bank.count.tolist(), strict=True):
@@ -46,7 +51,7 @@ def duplicates(banks):
     return found
 
 
-def distinct(bank):
+def distinct(bank: ClassBank) -> np.ndarray:
     """Indices of the first copy of each image within its class, in increasing order.
 
     Example:

@@ -2,12 +2,15 @@
 
 import math
 import unicodedata
+from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import matplotlib
 import numpy as np
 import PIL
 from matplotlib.ft2font import FT2Font
+from numpy.typing import ArrayLike
 from PIL import Image, ImageDraw, ImageFilter, ImageFont, features
 
 from stochlwta_tf.tasks.cache import cached_bank
@@ -48,14 +51,14 @@ class Glyphs(ImageTasks):
 
     input_shape = (_SIZE, _SIZE, 1)
 
-    def __init__(self, split, batch, seed, **options):
+    def __init__(self, split: str, batch: int, seed: int, **options: Any) -> None:
         versions = {"matplotlib": matplotlib.__version__, "pillow": PIL.__version__, "freetype": features.version("freetype2")}
         bank = cached_bank("glyphs", {**versions, "unicode": unicodedata.unidata_version}, draw_all)
         banks = bank.split({split: [n for n in bank.names if n.split()[0] in scripts] for split, scripts in SCRIPTS.items()})
         super().__init__(banks, split, batch, seed, **options)
 
 
-def draw_all():
+def draw_all() -> ClassBank:
     """Draws every character `DRAWINGS` times, as a `ClassBank` in the order of `SCRIPTS`."""
     chosen = characters()
     images = np.stack([draw(c, fonts, number) for c, fonts in chosen.items() for number in range(DRAWINGS)])
@@ -63,14 +66,15 @@ def draw_all():
     return ClassBank(images[..., None], np.cumsum(count) - count, count, [unicodedata.name(c) for c in chosen])
 
 
-def characters():
+def characters() -> dict[str, list[ImageFont.FreeTypeFont]]:
     """The characters that become classes, with the fonts that draw them: `{character: [font, …]}`, the reference font first.
 
     Letters of `SCRIPTS`, without those that Unicode composes of others (accented letters, ligatures, presentation forms), without specks
     and solid bars, and without those whose reference picture has a cosine similarity above 0.92 with an earlier one's.  Fonts whose
     picture of a character has one below 0.7 with the reference are left out: some draw a historical form.
     """
-    fonts, coverage = {}, {}
+    fonts: dict[str, ImageFont.FreeTypeFont] = {}
+    coverage: dict[str, list[ImageFont.FreeTypeFont]] = {}
     for face in _FACES + _LATIN_FACES:
         path = Path(matplotlib.get_data_path()) / "fonts" / "ttf" / f"{face}.ttf"
         # Basic layout: the other one would join Arabic letters, and is not in every build of Pillow.
@@ -96,7 +100,7 @@ def characters():
     return kept
 
 
-def draw(c, fonts, number):
+def draw(c: str, fonts: Sequence[ImageFont.FreeTypeFont], number: int) -> np.ndarray:
     """Drawing `number` of a character, uint8 `[28, 28]`; a pure function of its arguments."""
     rng = np.random.RandomState([ord(c), number])
     ink = _ink(c, fonts[rng.randint(len(fonts))], rng.uniform(0.0, 2.2))
@@ -106,7 +110,7 @@ def draw(c, fonts, number):
     return np.asarray(_place(ink, linear, rng.uniform(17.0, 23.0), rng.uniform(-2.0, 2.0, 2), rng.normal(0.0, 0.7, (4, 4, 2))))
 
 
-def _ink(c, font, stroke=0.0):
+def _ink(c: str, font: ImageFont.FreeTypeFont, stroke: float = 0.0) -> Any:
     """The character cut to its ink, as a greyscale image, or None if it has none; `stroke` pixels are added on every side."""
     left, top, right, bottom = font.getbbox(c, stroke_width=stroke)
     image = Image.new("L", (max(int(right - left) + 8, 1), max(int(bottom - top) + 8, 1)))
@@ -115,13 +119,19 @@ def _ink(c, font, stroke=0.0):
     return image.crop(box) if box else None
 
 
-def _picture(c, font):
+def _picture(c: str, font: ImageFont.FreeTypeFont) -> np.ndarray:
     """A character at standard size, slightly blurred, as a vector of length 1."""
     picture = _place(_ink(c, font), np.eye(2), 22.0).filter(ImageFilter.GaussianBlur(1.0))
-    return np.asarray(picture, "float64").ravel() / np.linalg.norm(picture)
+    return np.asarray(picture, "float64").ravel() / np.linalg.norm(np.asarray(picture))
 
 
-def _place(ink, linear, extent, shift=(0.0, 0.0), warp=None):
+def _place(
+    ink: Image.Image,
+    linear: np.ndarray,
+    extent: float,
+    shift: ArrayLike = (0.0, 0.0),
+    warp: np.ndarray | None = None,
+) -> Image.Image:
     """Ink on a 28x28 picture: mapped by a 2x2 matrix, scaled so that its longer side is `extent` pixels, centred, shifted and warped.
 
     The warp moves the corners of a 3x3 grid of cells, in pixels.  The work is done at three times the size.

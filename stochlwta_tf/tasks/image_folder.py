@@ -5,8 +5,9 @@ import hashlib
 import json
 import logging
 import os
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 import numpy as np
 from pydantic import Field
@@ -57,9 +58,9 @@ class ImageFolder(ImageTasks):
 
     def __init__(
         self,
-        split,
-        batch,
-        seed,
+        split: str,
+        batch: int,
+        seed: int,
         *,
         data_dir: str,
         size: Annotated[int, Field(ge=1)] = 84,
@@ -68,9 +69,9 @@ class ImageFolder(ImageTasks):
         class_split: tuple[NotNegative, NotNegative, NotNegative] = (0.64, 0.16, 0.2),
         split_seed: Annotated[int, Field(ge=0)] = 0,
         protocol: ProtocolName = "standard",
-        classes=None,
-        **options,
-    ):
+        classes: Sequence[str] | None = None,
+        **options: Any,
+    ) -> None:
         at_least(1, size=size)
         at_least(0, split_seed=split_seed)
         if channels not in (1, 3):
@@ -88,7 +89,7 @@ class ImageFolder(ImageTasks):
                     f"{path} must hold the {len(classes)} {split} classes that the run recorded; other data needs its own class_split or"
                     f" split_file. Received: {len(missing)} of them are missing, the first {missing[0]!r}."
                 )
-            groups = {split: classes}
+            groups = {split: list(classes)}
         else:
             groups = from_file(split_file) if split_file else by_seed(bank.names, class_split, split_seed)
         banks = bank.split({name: names for name, names in groups.items() if names})
@@ -101,11 +102,11 @@ class ImageFolder(ImageTasks):
                 logging.getLogger(__name__).warning("%s: %s.", path, note)
 
     @classmethod
-    def shapes(cls, options):
+    def shapes(cls, options: dict[str, Any]) -> tuple[tuple[int, ...] | None, int | None]:
         return (options["size"], options["size"], options["channels"]), options["way"]
 
 
-def _notes(labels, bank, banks):
+def _notes(labels: Sequence[str], bank: ClassBank, banks: Mapping[str, ClassBank]) -> Iterator[str]:
     """What a result must state about pictures that occur twice; `labels` are those of all files."""
     files = dict(zip(*np.unique(labels, return_counts=True), strict=True))
     fewer = [name for name, count in zip(bank.names, bank.count, strict=True) if count < files[name]]
@@ -123,7 +124,7 @@ def _notes(labels, bank, banks):
             )
 
 
-def listed(path):
+def listed(path: Path) -> list[tuple[str, Path]]:
     """Pairs (class, file) of a folder of class folders or a CSV file, sorted.
 
     Raises:
@@ -145,10 +146,10 @@ def listed(path):
     return sorted(found)
 
 
-def _rows(path):
+def _rows(path: Path) -> list[tuple[str, Path]]:
     try:
-        with open(path, encoding="utf-8-sig", newline="") as file:
-            reader = csv.DictReader(file)
+        with open(path, encoding="utf-8-sig", newline="") as opened:
+            reader = csv.DictReader(opened)
             columns = reader.fieldnames or ()
             rows = list(reader)
     except (UnicodeDecodeError, csv.Error) as error:
@@ -162,7 +163,7 @@ def _rows(path):
     return found
 
 
-def load(pictures, size, channels):
+def load(pictures: Sequence[tuple[str, Path]], size: int, channels: int) -> ClassBank:
     """A `ClassBank` of the pictures, pairs (class, file) sorted by class; those of a class with the same pixels are one."""
     images = np.empty((len(pictures), size, size, channels), "uint8")
     decoded = in_parallel(lambda pair: decode(pair[1].read_bytes(), size, channels, pair[1]), pictures, "Decoding")

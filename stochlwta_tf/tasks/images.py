@@ -1,15 +1,18 @@
 """Few-shot classification tasks from a bank of images."""
 
 import copy
-from typing import Annotated
+from collections.abc import Mapping
+from typing import Annotated, Any
 
 import numpy as np
 import tensorflow as tf
 from pydantic import Field
+from typing_extensions import Self
 
 from stochlwta_tf import random
 from stochlwta_tf.errors import ConfigurationError, DataError
 from stochlwta_tf.tasks.augmentation import augmented
+from stochlwta_tf.tasks.class_bank import ClassBank
 from stochlwta_tf.tasks.protocols import PROTOCOLS, ProtocolName, check_disjoint
 from stochlwta_tf.tasks.task import Task, TaskDistribution, at_least
 
@@ -53,14 +56,14 @@ class ImageTasks(TaskDistribution):
 
     kind, likelihood = "classification", "categorical"
     #: The protocols that a data set supports.
-    protocols = ("standard", "original_code")
+    protocols: tuple[str, ...] = ("standard", "original_code")
 
     def __init__(
         self,
-        banks,
-        split,
-        batch,
-        seed,
+        banks: Mapping[str, ClassBank],
+        split: str,
+        batch: int,
+        seed: int,
         *,
         way: Annotated[int, Field(ge=1)] = 5,
         shot: Annotated[int, Field(ge=1)] = 1,
@@ -71,7 +74,7 @@ class ImageTasks(TaskDistribution):
         flip: bool = False,
         shift: Annotated[int, Field(ge=0)] = 0,
         protocol: ProtocolName = "standard",
-    ):
+    ) -> None:
         super().__init__(split, batch, seed)
         if protocol not in self.protocols:
             allowed = ", ".join(self.protocols)
@@ -95,10 +98,10 @@ class ImageTasks(TaskDistribution):
         self._check()
 
     @classmethod
-    def shapes(cls, options):
+    def shapes(cls, options: dict[str, Any]) -> tuple[tuple[int, ...] | None, int | None]:
         return super().shapes(options)[0], options["way"]
 
-    def _check(self):
+    def _check(self) -> None:
         try:
             self.bank.check(
                 1 if self.rules.class_replacement else self.way, 1 if self.rules.image_replacement else self.shot + self.queries
@@ -106,7 +109,7 @@ class ImageTasks(TaskDistribution):
         except DataError as error:
             raise DataError(f"{type(self).__name__}, {self.split} split: {error}") from None
 
-    def variant(self, **changes):
+    def variant(self, **changes: Any) -> Self:
         """A copy with other attributes, such as `rules`, `queries`, `batch` or `bank`.
 
         Example:
@@ -118,7 +121,7 @@ class ImageTasks(TaskDistribution):
         twin._check()
         return twin
 
-    def pool(self, start, size):
+    def pool(self, start: int | None, size: int) -> tuple[dict[str, Any], np.ndarray]:
         if self.rules.image_replacement:
             raise ConfigurationError(f"active learning needs images without replacement. Received: protocol {self.protocol}.")
         if size % self.way:
@@ -127,10 +130,10 @@ class ImageTasks(TaskDistribution):
         shot = start + size // self.way
         return {"shot": shot}, np.arange(self.way * shot) % shot < start  # images come in the order of their classes
 
-    def query_groups(self, batch):
+    def query_groups(self, batch: Task) -> tuple[np.ndarray, int, str]:
         return batch.query_y.numpy(), self.way, "class"
 
-    def sample_tasks(self, keys):
+    def sample_tasks(self, keys: tf.Tensor) -> Task:
         sizes = tf.fill([keys.shape[0]], len(self.bank))
         classes = choose(random.fold_in(keys, 0, tag=1), sizes, self.way, len(self.bank), self.rules.class_replacement)
         count, first = tf.gather(self.bank.count, classes), tf.gather(self.bank.first, classes)
@@ -140,7 +143,7 @@ class ImageTasks(TaskDistribution):
         examples = (*self._examples(support, random.fold_in(keys, 0, tag=3)), *self._examples(query, random.fold_in(keys, 0, tag=4)))
         return Task(*examples, random.fold_in(keys, 0))
 
-    def _examples(self, chosen, keys):
+    def _examples(self, chosen: tf.Tensor, keys: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:
         """Pixels and labels of image numbers `[tasks, way, images]`, in the order of their classes."""
         tasks, n = keys.shape[0], self.way * chosen.shape[-1]
         labels = tf.tile(tf.repeat(tf.range(self.way), chosen.shape[-1])[None], [tasks, 1])
@@ -150,7 +153,7 @@ class ImageTasks(TaskDistribution):
         return tf.cast(tf.reshape(pixels, [tasks, n, *self.input_shape]), tf.float32) / 255.0, labels
 
 
-def choose(keys, sizes, n, largest, replacement=False):
+def choose(keys: tf.Tensor, sizes: tf.Tensor, n: int, largest: int, replacement: bool = False) -> tf.Tensor:
     """For each entry of `sizes`, `n` numbers from 0 to that size − 1 in random order, each equally likely.
 
     Without replacement they are the positions of the `n` largest of that many uniform numbers.

@@ -6,6 +6,7 @@ import logging
 import os
 import zlib
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -50,7 +51,9 @@ class MiniImageNet(ImageTasks):
     protocols = ("standard", "paper", "original_code")
     input_shape = (layouts.SIZE, layouts.SIZE, 3)
 
-    def __init__(self, split, batch, seed, *, data_dir: str | None = None, protocol: ProtocolName = "standard", **options):
+    def __init__(
+        self, split: str, batch: int, seed: int, *, data_dir: str | None = None, protocol: ProtocolName = "standard", **options: Any
+    ) -> None:
         layout = layouts.find(manual_dir(data_dir))
         state = {"files": hashlib.sha256(json.dumps(layout.state()).encode()).hexdigest()}
         bank = cached_bank("miniimagenet", state, lambda: load(layout))
@@ -71,16 +74,18 @@ class MiniImageNet(ImageTasks):
             logging.getLogger(__name__).warning("mini-ImageNet is not complete, which results must say: %s.", ", ".join(less))
 
 
-def manual_dir(data_dir=None):
+def manual_dir(data_dir: str | None = None) -> Path:
     """The folder of mini-ImageNet: the given one, else `$MINIIMAGENET_DIR`, else the manual folder of TensorFlow Datasets."""
     default = "~/tensorflow_datasets/downloads/manual/miniimagenet"
     return Path(data_dir or os.environ.get("MINIIMAGENET_DIR") or default).expanduser()
 
 
-def load(layout):
+def load(layout: layouts.Layout) -> ClassBank:
     """All images of a layout as a `ClassBank`; class names are such as `"train/n01532829"`."""
     images = np.empty((layout.most(), layouts.SIZE, layouts.SIZE, 3), "uint8")  # memory is taken as it is filled
-    names, counts, owner = [], [], {}
+    names: list[str] = []
+    counts: list[int] = []
+    owner: dict[str, str] = {}
     for split in SPLITS:
         examples = layout.examples(split)
         for example in examples:
@@ -95,7 +100,7 @@ def load(layout):
     return ClassBank(images[: sum(counts)], np.cumsum(counts) - counts, counts, names)
 
 
-def shuffled(bank):
+def shuffled(bank: ClassBank) -> ClassBank:
     """The bank with the images of each class in an order that depends only on the class's name and number of images."""
     order = [
         first + np.random.RandomState(zlib.crc32(name.encode())).permutation(count)
@@ -104,7 +109,7 @@ def shuffled(bank):
     return ClassBank(bank.images[np.concatenate(order)], bank.first, bank.count, bank.names)
 
 
-def by_file_number(layout, bank):
+def by_file_number(layout: layouts.Layout, bank: ClassBank) -> ClassBank:
     """The same images, grouped into classes by file number, with names such as `"train/17"`.
 
     Raises:
@@ -124,5 +129,5 @@ def by_file_number(layout, bank):
     return ClassBank.from_labels(bank.images, labels.ravel(), [f"{SPLITS[split]}/{number}" for split, number in keys])
 
 
-def _by_split(bank):
+def _by_split(bank: ClassBank) -> dict[str, ClassBank]:
     return bank.split({split: [name for name in bank.names if name.startswith(f"{split}/")] for split in SPLITS})

@@ -3,7 +3,9 @@
 `MiniImageNet` does not need it: it reads the same layouts straight into its cache.  This is for other programs that work with tfds.
 """
 
+from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import tensorflow_datasets as tfds
 
@@ -28,7 +30,7 @@ class MiniImageNetBuilder(tfds.core.GeneratorBasedBuilder):
     VERSION = tfds.core.Version("1.0.0")
     MANUAL_DOWNLOAD_INSTRUCTIONS = f"The manual directory, or miniimagenet/ in it, must hold {layouts.EXPECTED}."
 
-    def _info(self):
+    def _info(self) -> tfds.core.DatasetInfo:
         return self.dataset_info_from_configs(
             features=tfds.features.FeaturesDict(
                 {
@@ -42,13 +44,13 @@ class MiniImageNetBuilder(tfds.core.GeneratorBasedBuilder):
             description="100 classes of 600 images of ImageNet, in the splits of Ravi & Larochelle 2017; non-commercial research only.",
         )
 
-    def _split_generators(self, dl_manager):
+    def _split_generators(self, dl_manager: tfds.download.DownloadManager) -> dict[str, Iterator]:
         manual = Path(dl_manager.manual_dir)
         own = manual / self.name
         layout = layouts.find(own if own.is_dir() else manual)
         return {split: self._generate_examples(layout, split) for split in layouts.SPLIT_FILES}
 
-    def _generate_examples(self, layout, split):
+    def _generate_examples(self, layout: layouts.Layout, split: str) -> Iterator[tuple[int, dict[str, Any]]]:
         examples = layout.examples(split)
         pixels = in_parallel(lambda example: example.read(), examples, f"mini-ImageNet, {split}")
         for number, (example, image) in enumerate(zip(examples, pixels, strict=True)):

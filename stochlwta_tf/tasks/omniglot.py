@@ -1,6 +1,6 @@
 """Omniglot (Lake, Salakhutdinov & Tenenbaum 2015): 1,623 handwritten characters, 20 drawings of each."""
 
-from typing import Annotated
+from typing import Annotated, Any
 
 import numpy as np
 import tensorflow as tf
@@ -53,17 +53,17 @@ class Omniglot(ImageTasks):
 
     def __init__(
         self,
-        split,
-        batch,
-        seed,
+        split: str,
+        batch: int,
+        seed: int,
         *,
         invert: bool = True,
         antialias: bool = True,
         validation_classes: Annotated[int, Field(ge=0, lt=964)] = 100,
         protocol: ProtocolName = "standard",
         data_dir: str | None = None,
-        **options,
-    ):
+        **options: Any,
+    ) -> None:
         if not 0 <= validation_classes < _PARTS["background"][1]:
             raise ConfigurationError(f"validation_classes must be from 0 to 963. Received: validation_classes={validation_classes}.")
         bank = cached_bank("omniglot", {"size": 28, "invert": invert, "antialias": antialias}, lambda: load(invert, antialias, data_dir))
@@ -78,16 +78,17 @@ class Omniglot(ImageTasks):
         super().__init__(banks, split, batch, seed, protocol=protocol, **options)
 
 
-def load(invert=True, antialias=True, data_dir=None):
+def load(invert: bool = True, antialias: bool = True, data_dir: str | None = None) -> ClassBank:
     """All of Omniglot as a `ClassBank` of 28x28 images; class names look like `"background/Greek_3"`."""
     builder = prepared("omniglot", "Omniglot", data_dir)
 
-    def shrink(example):
+    def shrink(example: dict[str, tf.Tensor]) -> tuple[tf.Tensor, tf.Tensor]:
         image = tf.image.resize(example["image"][..., :1], (28, 28), "bilinear", antialias=antialias)
         image = tf.cast(tf.round(tf.clip_by_value(image, 0.0, 255.0)), tf.uint8)
         return 255 - image if invert else image, example["label"]
 
-    images, labels, names = [], [], []
+    images, labels = [], []
+    names: list[str] = []
     for part, (source, characters) in _PARTS.items():
         data = builder.as_dataset(split=source, shuffle_files=False).map(shrink, tf.data.AUTOTUNE).batch(1024)
         pixels, numbers = (np.concatenate(column) for column in zip(*data.as_numpy_iterator(), strict=True))

@@ -1,6 +1,7 @@
 """Protocols: which classes a test uses, how it draws its tasks, and how it scores them; the three are never mixed in one column."""
 
-from typing import Literal, NamedTuple
+from collections.abc import Iterable
+from typing import Any, Literal, NamedTuple
 
 from stochlwta_tf.errors import ConfigurationError
 from stochlwta_tf.tasks.class_bank import ClassBank
@@ -34,7 +35,7 @@ class Rules(NamedTuple):
 PROTOCOLS = {"standard": Rules(), "paper": Rules(), "original_code": Rules(True, True, 1, True, True, True)}
 
 
-def check_disjoint(training, test):
+def check_disjoint(training: Iterable[str], test: Iterable[str]) -> None:
     """Refuses a test on classes that were trained on.
 
     Args:
@@ -54,7 +55,7 @@ def check_disjoint(training, test):
         )
 
 
-def shared(training, test):
+def shared(training: Iterable[str], test: Iterable[str]) -> Any:
     """Those of the second list of names that are in the first too, where a rotated class counts as its original."""
     training = set(map(ClassBank.unrotated, training))
     return [name for name in test if ClassBank.unrotated(name) in training]

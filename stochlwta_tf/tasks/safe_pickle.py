@@ -2,22 +2,29 @@
 
 import collections
 import pickle
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 
 from stochlwta_tf.errors import DataError
 
 
-def _bytes(text, encoding):
+def _bytes(text: str, encoding: str) -> bytes:
     """How Python 3 writes bytes into a pickle of protocol 2; `codecs.encode` itself knows encodings that expand without bound."""
     if encoding != "latin1":
         raise pickle.UnpicklingError(f"bytes are encoded as {encoding}")
     return text.encode("latin1")
 
 
-def _allowed():
-    names = {("numpy", "ndarray"): np.ndarray, ("numpy", "dtype"): np.dtype, ("collections", "OrderedDict"): collections.OrderedDict}
-    multiarray, numeric = np._core.multiarray, np._core.numeric
+def _allowed() -> dict[tuple[str, str], Any]:
+    names: dict[tuple[str, str], Any] = {
+        ("numpy", "ndarray"): np.ndarray,
+        ("numpy", "dtype"): np.dtype,
+        ("collections", "OrderedDict"): collections.OrderedDict,
+    }
+    core: Any = np  # whose `_core` its types do not show
+    multiarray, numeric = core._core.multiarray, core._core.numeric
     for package in ("numpy.core", "numpy._core"):  # before and since NumPy 2
         names[f"{package}.multiarray", "_reconstruct"] = multiarray._reconstruct
         names[f"{package}.multiarray", "scalar"] = multiarray.scalar
@@ -30,7 +37,7 @@ def _allowed():
 class _Unpickler(pickle.Unpickler):
     allowed = _allowed()
 
-    def find_class(self, module, name):
+    def find_class(self, module: str, name: str) -> Any:
         try:
             return self.allowed[module, name]
         except KeyError:
@@ -41,7 +48,7 @@ class _Forbidden(Exception):
     pass
 
 
-def load(path):
+def load(path: str | Path) -> Any:
     """What a pickle file holds, if it consists of plain Python values and NumPy arrays; Python 2 pickles are supported.
 
     Nothing else is looked up, imported or called.  Python 2 text is returned as bytes.

@@ -1,7 +1,7 @@
 """Sinusoid regression (Finn et al. 2017), and the harder variant of Yoon et al. 2018."""
 
 import math
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 import numpy as np
 import tensorflow as tf
@@ -49,16 +49,16 @@ class Sinusoid(TaskDistribution):
 
     def __init__(
         self,
-        split,
-        batch,
-        seed,
+        split: str,
+        batch: int,
+        seed: int,
         *,
         setting: Literal["default", "challenging"] = "default",
         points: Annotated[int, Field(ge=1)] = 10,
         queries: Annotated[int, Field(ge=2)] = 100,
         train_queries: Annotated[int, Field(ge=0)] = 10,
         train_points: Annotated[int, Field(ge=1)] | None = None,
-    ):
+    ) -> None:
         super().__init__(split, batch, seed)
         if setting not in _SETTINGS:
             raise ConfigurationError(f"setting must be one of {', '.join(_SETTINGS)}. Received: setting={setting}.")
@@ -69,15 +69,15 @@ class Sinusoid(TaskDistribution):
         at_least(0, train_queries=train_queries)
         self.setting, self.points, self.queries, self.train_queries = setting, points, queries, train_queries
 
-    def pool(self, start, size):
+    def pool(self, start: int | None, size: int) -> tuple[dict[str, Any], np.ndarray]:
         start = _LABELLED if start is None else start
         return {"points": start + size}, np.arange(start + size) < start
 
-    def query_groups(self, batch):
+    def query_groups(self, batch: Task) -> tuple[np.ndarray, int, str]:
         x = batch.query_x.numpy()[..., 0]
         return np.clip((x + 5.0).astype(int), 0, 9), 10, "part of the input's range"
 
-    def sample_tasks(self, keys):
+    def sample_tasks(self, keys: tf.Tensor) -> Task:
         phase_bound, (low, high), noise = _SETTINGS[self.setting]
         u = random.uniform(random.fold_in(keys, 0, tag=1), (3, 1, 1))
         amplitude, phase, frequency = 0.1 + 4.9 * u[:, 0], phase_bound * u[:, 1], low + (high - low) * u[:, 2]
@@ -92,5 +92,5 @@ class Sinusoid(TaskDistribution):
         return Task(support_x, support_y, query_x, query_y, random.fold_in(keys, 0))
 
 
-def _random_x(keys, n):
+def _random_x(keys: tf.Tensor, n: int) -> tf.Tensor:
     return 10.0 * random.uniform(keys, (n, 1)) - 5.0

@@ -1,6 +1,6 @@
 """A batch of few-shot tasks, and the interface of the distributions that sample them."""
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import tensorflow as tf
@@ -58,34 +58,34 @@ class TaskDistribution:
     kind: str
     input_shape: tuple
     outputs: int
-    notes: tuple = ()
-    rules = None
-    bank = None
+    notes: tuple[str, ...] = ()
+    rules: Any = None  # a protocol's `Rules`
+    bank: Any = None
     likelihood: str
 
-    def __init__(self, split, batch, seed):
+    def __init__(self, split: str, batch: int, seed: int) -> None:
         if split not in SPLITS:
             raise ConfigurationError(f"split must be one of {', '.join(SPLITS)}. Received: split={split}.")
         at_least(1, batch=batch)
         self.split, self.batch, self.seed = split, batch, seed
 
     @classmethod
-    def shapes(cls, options):
+    def shapes(cls, options: dict[str, Any]) -> tuple[tuple[int, ...] | None, int | None]:
         """`(input_shape, outputs)` as far as a class and its options determine them without the data; None otherwise."""
         return getattr(cls, "input_shape", None), getattr(cls, "outputs", None)
 
-    def sample_tasks(self, keys):
+    def sample_tasks(self, keys: tf.Tensor) -> Task:
         """A `Task` batch from the noise key of each of its tasks, uint32 `[tasks, 2]`; pure TensorFlow, may be traced."""
         raise NotImplementedError(f"{type(self).__name__} must implement sample_tasks(keys).")
 
-    def sample(self, index):
+    def sample(self, index: int | tf.Tensor) -> Task:
         """Batch number `index` (an integer or a scalar integer tensor): tasks `index * batch` to `index * batch + batch − 1`."""
         numbers = tf.cast(index, tf.int64) * self.batch + tf.range(self.batch, dtype=tf.int64)
         with tf.init_scope():  # TensorFlow tries to fold a compiled function of constants in a graph, and prints that it cannot
             stream = random.fold_in(random.key_from_seed(self.seed), SPLITS.index(self.split))
         return self.sample_tasks(random.fold_in(stream, numbers, tag=numbers // 2**32))
 
-    def pool(self, start, size):
+    def pool(self, start: int | None, size: int) -> tuple[dict[str, Any], np.ndarray]:
         """How a task holds, in its support set, a few labelled examples and a pool of unlabelled ones, for active learning.
 
         Args:
@@ -101,7 +101,7 @@ class TaskDistribution:
         """
         raise ConfigurationError(f"active learning needs tasks that have a pool. Received: {type(self).__name__}.")
 
-    def query_groups(self, batch):
+    def query_groups(self, batch: Task) -> tuple[np.ndarray, int, str]:
         """Groups of queries in which it is asked which units win.
 
         Args:
@@ -112,11 +112,11 @@ class TaskDistribution:
         """
         return np.zeros(batch.query_x.shape[:2], int), 1, "all queries"
 
-    def batches(self, tasks):
+    def batches(self, tasks: int) -> range:
         """The numbers of the batches that contain the first `tasks` tasks, as a range."""
         return range(-(-tasks // self.batch))
 
-    def dataset(self, start=0, stop=None):
+    def dataset(self, start: int = 0, stop: int | None = None) -> tf.data.Dataset:
         """Batches `start`, `start + 1`, … as a `tf.data.Dataset` of dicts with the fields of `Task`, ready for `learner.fit`.
 
         Dicts, because Keras turns a named tuple of arrays into a plain one.  tf.data's autotuner is off: with it every end of an
@@ -129,7 +129,7 @@ class TaskDistribution:
         return indices.map(lambda i: self.sample(i)._asdict(), num_parallel_calls=1).prefetch(2).with_options(options)
 
 
-def at_least(least, **options):
+def at_least(least: int, **options: int) -> None:
     """Raises a ConfigurationError that names the first option whose value is below `least`.
 
     Example:

@@ -1,11 +1,12 @@
 """Data sets that TensorFlow Datasets downloads."""
 
 import urllib.request
+from typing import Any
 
 from stochlwta_tf.errors import DataError
 
 
-def prepared(name, title, data_dir=None):
+def prepared(name: str, title: str, data_dir: str | None = None) -> Any:
     """The tfds builder of a data set, downloaded and prepared if necessary.
 
     Args:
