@@ -27,7 +27,9 @@ def literature(suite):
     try:
         return paper.literature(suite.literature, list(map(_column, suite.columns))) if suite.literature else {}
     except (KeyError, TypeError) as error:
-        raise ConfigurationError(f"{suite.file}: the paper has no literature: {list(suite.literature)}. Received: {error.args[0]}.") from error
+        raise ConfigurationError(
+            f"{suite.file}: the paper has no literature: {list(suite.literature)}. Received: {error.args[0]}."
+        ) from error
 
 
 def _column(column):
