@@ -8,6 +8,7 @@ import pytest
 import tensorflow as tf
 
 from stochlwta_tf import metrics
+from stochlwta_tf.cli import evaluate
 from stochlwta_tf.config import configuration
 from stochlwta_tf.training import build, records
 from stochlwta_tf.training.running_mean import RunningMean
@@ -25,6 +26,7 @@ def test_the_printed_number_is_the_mean_over_all_evaluations(bars_run):
         p = np.concatenate([learner.predictive(learner.predict_tasks(tasks.sample(i))) for i in range(4)])
         expected = np.cumsum(metrics.accuracy_across_queries(p)) / np.arange(1, 5)
         np.testing.assert_allclose([float(row[column]) for row in records.read(bars_run.metrics)], expected)
+    assert evaluate.main(["--run", str(bars_run.path), "--protocol", "original_code"]) == 0
     assert json.loads(bars_run.evaluation.read_text())["running_mean"]["test"] == pytest.approx(
         100 * float(records.read(bars_run.metrics)[-1]["running_test_accuracy"])
     )
