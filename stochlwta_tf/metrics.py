@@ -151,3 +151,23 @@ def diverged(draws: np.ndarray, errors: np.ndarray | None = None, targets: np.nd
     with np.errstate(over="ignore", invalid="ignore"):
         infinite = ~np.isfinite(np.square(draws)).reshape(len(draws), -1).all(1)
         return infinite if errors is None or targets is None else infinite | ~(errors <= ABSURD * np.var(targets))
+
+
+def of_classes(probabilities: np.ndarray, labels: np.ndarray, rules: "Rules") -> dict[str, np.ndarray]:
+    """The measures of each task of a classification test, by name, in their units; arguments as `accuracy`, and the scoring rules."""
+    return {
+        "accuracy": 100 * accuracy_under(rules, probabilities, labels),
+        "nll": categorical_nll(probabilities, labels),
+        "brier": brier(probabilities, labels),
+    }
+
+
+def of_numbers(draws: np.ndarray, targets: np.ndarray, noise_std: float | np.ndarray) -> dict[str, np.ndarray]:
+    """The measures of each task of a regression test, by name, in their units; arguments as `mixture_nll`."""
+    learned = {"noise_std": np.mean(noise_std, (1, 2, 3))} if isinstance(noise_std, np.ndarray) else {}
+    return {
+        "mse": squared_error(draws, targets),
+        "nll": mixture_nll(draws, targets, noise_std),
+        "coverage90": 100 * coverage(draws, targets, noise_std),
+        **learned,
+    }

@@ -63,52 +63,37 @@ def measures_of(predictions: Predictions, rules: Rules | None = None) -> dict[st
 
 
 def classification(predictions: Predictions, rules: Rules) -> dict[str, Measured]:
-    """The measures of a classification test under a protocol's `Rules`: `{name: Measured}`.
-
-    Raises:
-        NonFiniteError: More than half of the tasks diverged.
-    """
+    """The measures of a classification test, as `measures_of`; the calibration error is of all tasks together."""
     diverged = metrics.diverged(predictions.draws)
     check(diverged)
     p, y = predictions.mean[~diverged], predictions.query_y[~diverged]
     error, half = metrics.calibration_error(p, y)
-    return {
-        "accuracy": _measured("accuracy", 100 * metrics.accuracy_under(rules, p, y), diverged, worst=-np.inf),
-        "nll": _measured("nll", metrics.categorical_nll(p, y), diverged),
-        "brier": _measured("brier", metrics.brier(p, y), diverged),
-        "ece": Measured(100 * error, 100 * half, MEASURES["ece"].unit, diverged=int(diverged.sum())),
-    }
+    ece = Measured(100 * error, 100 * half, MEASURES["ece"].unit, diverged=int(diverged.sum()))
+    return {**_measured(metrics.of_classes(p, y, rules), diverged), "ece": ece}
 
 
 def regression(predictions: Predictions) -> dict[str, Measured]:
-    """The measures of a regression test, as `classification`."""
+    """The measures of a regression test, as `measures_of`."""
     y, noise_std = predictions.query_y, predictions.noise_std
     assert noise_std is not None, "predictions of a regression have an observation std"
-    diverged = metrics.diverged(predictions.draws, squared_errors(predictions), y)
+    with np.errstate(over="ignore", invalid="ignore"):
+        diverged = metrics.diverged(predictions.draws, metrics.squared_error(predictions.draws, y), y)
     check(diverged)
-    draws, y = predictions.draws[~diverged], y[~diverged]
-    learned = {}
     if isinstance(noise_std, np.ndarray):
         noise_std = noise_std[~diverged]
-        learned = {"noise_std": _measured("noise_std", np.mean(noise_std, (1, 2, 3)), diverged)}
-    return {
-        "mse": _measured("mse", metrics.squared_error(draws, y), diverged),
-        "nll": _measured("nll", metrics.mixture_nll(draws, y, noise_std), diverged),
-        "coverage90": _measured("coverage90", 100 * metrics.coverage(draws, y, noise_std), diverged, worst=-np.inf),
-        **learned,
-    }
+    return _measured(metrics.of_numbers(predictions.draws[~diverged], y[~diverged], noise_std), diverged)
 
 
-def squared_errors(predictions: Predictions) -> np.ndarray:
-    with np.errstate(over="ignore", invalid="ignore"):
-        return metrics.squared_error(predictions.draws, predictions.query_y)
-
-
-def _measured(name: str, values: np.ndarray, diverged: np.ndarray, worst: float = np.inf) -> Measured:
-    each = np.full(len(diverged), np.nan)
-    each[~diverged] = values
-    median = intervals.median_and_ci95(np.where(diverged, worst, each))[0]
-    return Measured(*intervals.mean_and_ci95(values), MEASURES[name].unit, median, int(diverged.sum()), each)
+def _measured(values: dict[str, np.ndarray], diverged: np.ndarray) -> dict[str, Measured]:
+    """Measures from their values of each task that did not diverge."""
+    found = {}
+    for name, of_tasks in values.items():
+        worst = -np.inf if MEASURES[name].higher_is_better else np.inf
+        each = np.full(len(diverged), np.nan)
+        each[~diverged] = of_tasks
+        median = intervals.median_and_ci95(np.where(diverged, worst, each))[0]
+        found[name] = Measured(*intervals.mean_and_ci95(of_tasks), MEASURES[name].unit, median, int(diverged.sum()), each)
+    return found
 
 
 def check(diverged: np.ndarray) -> None:
