@@ -21,8 +21,8 @@ class StochLWTA(Reptile):
     with one sample of w, and of every winner xi by its Gumbel-softmax relaxation, per step.  The outer step is Reptile's:
     phi ← phi + beta mean(phi' − phi).  A prediction averages the logits of B draws of w and of hard winners (eq. 11).
 
-    The two λ are options of the network's layers. The likelihood is a sum over examples: with a mean, each step at the paper's rate of 0.003
-    is shorter by the number of examples.
+    The two λ are options of the network's layers. The likelihood is a sum over examples: with a mean, each step at the paper's rate of
+    0.003 is shorter by the number of examples.
 
     Args:
         network: A built `keras.Model`, such as `networks.dense_lwta(...)`.
