@@ -42,7 +42,7 @@ def one_winner(values: tf.Tensor) -> tf.Tensor:
 
 
 def softmax(values: tf.Tensor) -> tf.Tensor:
-    """Softmax along the last axis, competitor by competitor: over so few, TensorFlow's own takes three times as long on a CPU."""
+    """Softmax along the last axis, competitor by competitor: over so few, TensorFlow's own is slower on a CPU."""
     competitors = ops.unstack(values, axis=-1)
     largest = ops.stop_gradient(functools.reduce(ops.maximum, competitors))
     exponentials = [ops.exp(v - largest) for v in competitors]

@@ -120,7 +120,7 @@ class GaussianLayer(keras.layers.Layer):
     @property
     def stddev(self) -> tf.Tensor:
         """Standard deviations of the posterior, softplus(rho)."""
-        # log1p(exp) rather than ops.softplus, whose branches and gradient take twice as long under XLA.
+        # log1p(exp) rather than ops.softplus, whose branches and gradient take longer under XLA.
         return ops.log1p(ops.exp(ops.convert_to_tensor(self.rho))) + _SMALLEST_STD
 
     def posterior(self) -> tfp.distributions.Distribution:

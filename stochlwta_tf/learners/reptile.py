@@ -107,7 +107,7 @@ class Reptile(MetaLearner):
             psi, state, task.support_x, task.support_y, task.key, self.inner_steps, self.inner_batch
         )
         after = [*weights, *adam] if self.carried else weights
-        # The mean of the differences, not psi − mean(psi'): differences of rho are so small that the latter is 2 % rounding error.
+        # The mean of the differences, not psi − mean(psi'): differences of rho are so small that rounding would show in the latter.
         return [p - w for p, w in zip(psi, after, strict=True)], (loss, score)
 
 

@@ -21,8 +21,8 @@ class StochLWTA(Reptile):
     with one sample of w, and of every winner xi by its Gumbel-softmax relaxation, per step.  The outer step is Reptile's:
     phi ← phi + beta mean(phi' − phi).  A prediction averages the logits of B draws of w and of hard winners (eq. 11).
 
-    The two λ are options of the network's layers. The likelihood is a sum over examples: with a mean, the paper's rate of 0.003 hardly
-    learns.
+    The two λ are options of the network's layers. The likelihood is a sum over examples: with a mean, each step at the paper's rate of
+    0.003 is shorter by the number of examples.
 
     Args:
         network: A built `keras.Model`, such as `networks.dense_lwta(...)`.
@@ -31,7 +31,7 @@ class StochLWTA(Reptile):
 
     Example:
 
-    >>> network = networks.dense_lwta((28, 28, 1), 20, winners_kl_weight=0, weights_kl_weight=0)  # at full weight nothing is learned
+    >>> network = networks.dense_lwta((28, 28, 1), 20, winners_kl_weight=0, weights_kl_weight=0)  # 1 is eq. 10
     >>> learner = StochLWTA(network)
     >>> learner.compile(keras.optimizers.SGD(keras.optimizers.schedules.PolynomialDecay(0.25, 60_000, 0.0)))
     >>> learner.fit(Omniglot("train", batch=50, seed=0, way=20, shot=1, train_queries=0).dataset(), steps_per_epoch=60_000)

@@ -17,7 +17,7 @@ class TaskRunner:
       such a program on one core, so the batch is cut into shards, which run side by side; their sizes differ by one task if the number of
       shards does not divide the batch.
     - Loop: one `tf.while_loop` over the tasks, on a CPU without XLA. For networks with convolutions, whose per-task kernels cannot be
-      vectorised, and which XLA runs 10 to 25 times slower on a CPU.
+      vectorised, and which XLA runs much slower on a CPU.
 
     A batch gives the same numbers as its tasks one at a time, up to rounding, because all noise comes from the task's own key.
 
