@@ -12,7 +12,7 @@ class Measure(NamedTuple):
         digits: Decimal places in tables.
         source: `"test"`, `"timing"`, `"parameters"` or `"training"`: the part of a result that holds it.
         key: Its name there.
-        higher_is_better: Whether a larger value is better.
+        worst_is_lowest: Whether a diverged task counts as the lowest value in a median, not as the highest.
     """
 
     label: str
@@ -20,7 +20,7 @@ class Measure(NamedTuple):
     digits: int = 2
     source: str = "test"
     key: str | None = None
-    higher_is_better: bool = False
+    worst_is_lowest: bool = False
 
     @property
     def axis(self) -> str:
@@ -30,12 +30,12 @@ class Measure(NamedTuple):
 
 #: By name, in the order in which they are shown.
 MEASURES = {
-    "accuracy": Measure("accuracy", "%", higher_is_better=True),
+    "accuracy": Measure("accuracy", "%", worst_is_lowest=True),
     "mse": Measure("MSE", digits=3),
     "nll": Measure("NLL", "nats", digits=3),
     "brier": Measure("Brier score", digits=3),
     "ece": Measure("calibration error", "%"),
-    "coverage90": Measure("in the 90 % band, noise-free targets", "%", higher_is_better=True),
+    "coverage90": Measure("in the 90 % band, noise-free targets", "%", worst_is_lowest=True),
     "noise_std": Measure("learned noise σ"),
     "train_ms": Measure("time of a meta-iteration", "ms", source="timing", key="train"),
     "predict_ms": Measure("time of adapting and predicting", "ms", source="timing", key="predict"),

@@ -88,7 +88,7 @@ def _measured(values: dict[str, np.ndarray], diverged: np.ndarray) -> dict[str, 
     """Measures from their values of each task that did not diverge."""
     found = {}
     for name, of_tasks in values.items():
-        worst = -np.inf if MEASURES[name].higher_is_better else np.inf
+        worst = -np.inf if MEASURES[name].worst_is_lowest else np.inf
         each = np.full(len(diverged), np.nan)
         each[~diverged] = of_tasks
         median = intervals.median_and_ci95(np.where(diverged, worst, each))[0]

@@ -1,5 +1,7 @@
 """The page of results: the text about them, every table that has runs, and every run, from files alone."""
 
+from pathlib import Path
+
 from stochlwta_tf.config import lookup, suites
 from stochlwta_tf.evaluation import inner_steps
 from stochlwta_tf.report import match, render, tables
@@ -51,16 +53,25 @@ def _picture(path):
 
 
 def _runs(collected):
+    """Every run by its group; those of earlier versions, which drew their tasks in another way, apart."""
+    present = [result for result in collected.results if Path(result.folder).parts[0] not in _EARLIER]
+    earlier = [result for result in collected.results if result not in present]
+    return [*_groups("## Every run", present), *_groups("## Runs of earlier versions", earlier)]
+
+
+def _groups(heading, results):
     groups = {}
-    for result in collected.results:
+    for result in results:
         group = match.Group(result.evaluation.protocol, result.config.protocol, result.evaluation.batch_statistics)
         groups.setdefault(group, []).append(result)
-    blocks = ["## Every run"] if groups else []
+    blocks = [heading] if groups else []
     for group in sorted(groups, key=lambda g: tuple(map(str, g))):
         blocks.append(f"### {group.title}\n\n" + render.pipes(_COLUMNS, [_row(result) for result in groups[group]]))
     return blocks
 
 
+#: Folders of results that no present version would make again: they are shown, and fill no cell.
+_EARLIER = ("audit", "earlier")
 _COLUMNS = ["run", "measures", "draws, inner steps", "iterations", "seed", "tasks", "parameters", "made by"]
 
 

@@ -1,5 +1,7 @@
 """10,000 tasks of every image data set: its own splits and options, with few small images in which class and number are written."""
 
+from pathlib import Path
+
 import numpy as np
 import pytest
 from scipy import stats
@@ -16,6 +18,7 @@ NAMES = {
     "image_folder": [f"class {c}" for c in range(40)],
 }
 MODULES = {"omniglot": omniglot, "glyphs": glyphs, "cifar100": cifar100, "miniimagenet": miniimagenet, "image_folder": image_folder}
+OPTIONS = {"image_folder": {"data_dir": "."}, "omniglot": {"validation_classes": 0}}
 
 
 @pytest.fixture(params=NAMES)
@@ -26,13 +29,13 @@ def name(request, monkeypatch):
     bank = ClassBank(images, numbers[::COUNT], np.full(len(names), COUNT), names)
     monkeypatch.setattr(MODULES[request.param], "cached_bank", lambda *_: bank)
     monkeypatch.setattr(miniimagenet.layouts, "find", lambda _: type("Layout", (), {"state": staticmethod(list)}))
-    monkeypatch.setattr(image_folder, "listed", lambda _: [])
+    monkeypatch.setattr(image_folder, "listed", lambda _: [(name, Path(__file__)) for name in names for _ in range(COUNT)])
     return request.param
 
 
 @pytest.mark.parametrize("split", ["train", "test"])
 def test_ten_thousand_tasks(name, split):
-    options = {"data_dir": "."} if name == "image_folder" else {}
+    options = OPTIONS.get(name, {})
     tasks = TASKS[name](split, batch=5000, seed=1, way=3, shot=2, queries=2, **options)
     batches = [tasks.sample(i) for i in range(2)]
     support, query = (
@@ -56,14 +59,14 @@ def test_ten_thousand_tasks(name, split):
 
 
 def test_splits_do_not_share_classes(name):
-    options = {"data_dir": "."} if name == "image_folder" else {}
+    options = OPTIONS.get(name, {})
     train, test = (set(TASKS[name](split, batch=1, seed=0, way=3, queries=2, **options).bank.names) for split in ("train", "test"))
     assert train and test and not train & test
 
 
 @pytest.mark.parametrize("split", ["train", "test"])
 def test_the_same_seed_is_the_same_tasks_whatever_the_batch(name, split):
-    options = {"data_dir": "."} if name == "image_folder" else {}
+    options = OPTIONS.get(name, {})
     tasks = {
         n: TASKS[name](split, batch=n, seed=3, way=3, shot=2, queries=2, rotations=True, shift=1, flip=True, **options)
         for n in (1, 4, 6, 12)
