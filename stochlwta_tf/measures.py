@@ -42,6 +42,8 @@ MEASURES = {
     "parameters_trainable": Measure("trainable parameters", digits=0, source="parameters", key="trainable"),
     "parameters_stored": Measure("stored parameters", digits=0, source="parameters", key="stored"),
     "iterations": Measure("iterations", digits=0, source="training", key="iterations"),
+    "core_seconds": Measure("core seconds of training", digits=0, source="training", key="core_seconds"),
+    "validation": Measure("validation score", source="training", key="validation"),
 }
 
 

@@ -37,7 +37,11 @@ def runs_of(suite):
             cells.setdefault((cell.config, *cell.assignments), []).append(cell)
         elif cell.column.run:
             unknown[cell.config] = None
-    return [Run(same[0], tuple(cell for cell in same if cell.test_assignments)) for same in cells.values()], list(unknown)
+    runs = []
+    for same in cells.values():
+        tests = [cell for cell in same if cell.test_assignments]
+        runs.append(Run(same[0], (*tests, *(same[0].tested(options) for options in suite.also))))
+    return runs, list(unknown)
 
 
 def main(arguments):
@@ -50,7 +54,8 @@ def main(arguments):
         UserError: Some runs failed; the others are complete.
     """
     suite = suites.load(arguments.suite).part(arguments.columns, arguments.seeds)
-    budget = budgets.Budget.parse(arguments.budget) if arguments.budget else None
+    given = arguments.budget or suite.budget
+    budget = budgets.Budget.parse(given) if given else None
     with stoppable("stopped; the same command resumes."):
         failures = Runner(Path(arguments.out or commands.RUNS), budget).run(suite)
     if failures:
@@ -157,10 +162,16 @@ class Runner:
         config = configuration.load(folder / "config.yaml", cell.test_assignments)
         if collect.active(path, config) if cell.suite.active else self._whole(path, config):
             return
+        if list(cell.row.test) == ["batch_statistics"] and not self._normalises(folder):
+            return
         if not (folder / "model.keras").exists():
             raise UserError(f"{path}: needs the trained model, which is missing")
         self._say(folder, f"testing with {' '.join(cell.test_assignments)}")
         self._call(commands.test_command(cell, folder), path)
+
+    def _normalises(self, folder):
+        """Whether a tested run's network has batch normalisation, so that a test with other batch statistics is another test."""
+        return any(result.evaluation.batch_statistics for result in collect.collect(folder).results)
 
     def _length(self, run, config):
         """The settings for the budget; all seeds of a run have the same length."""

@@ -82,6 +82,10 @@ class Suite(Section):
         measure: What the cells hold, unless a column says otherwise.
         literature: Keys of rows of the paper that were not run by its authors.
         seeds: Of the runs.
+        set: Overrides of every row's configuration.
+        budget: Length of each new run, such as `20m`, unless the command gives another.
+        by_name: Whether only runs of a row's own name fill its cells, not longer ones of the same configuration.
+        also: Options of the learner under which every run is tested once more, such as `[{batch_statistics: support}]`.
         active: Overrides of the configuration in the test of active learning, which then fills the cells.
         columns, rows: The cells.
         note: A remark for the reader.
@@ -93,6 +97,10 @@ class Suite(Section):
     measure: str = "accuracy"
     literature: Keys = ()
     seeds: Annotated[tuple[Annotated[int, Field(ge=0)], ...], Field(min_length=1)] = (0,)
+    set: dict[str, Value] = {}
+    budget: str | None = None
+    by_name: bool = False
+    also: tuple[dict[str, Value], ...] = ()
     active: dict[str, Value] = {}
     columns: Annotated[tuple[Column, ...], Field(min_length=1)]
     rows: Annotated[tuple[Row, ...], Field(min_length=1)]
@@ -165,12 +173,16 @@ class Cell(NamedTuple):
     def assignments(self):
         """The `key=value` settings over the file."""
         name = [f"name={self.row.name.format(task=self.task)}"] if self.row.name else []
-        return [*name, *_assignments({**self.row.set, **self.column.set})]
+        return [*name, *_assignments({**self.suite.set, **self.row.set, **self.column.set})]
 
     @property
     def test_assignments(self):
         """The settings of a further test that fills the cell; empty if the run's own test does."""
         return [*self.further_test, *_assignments(self.suite.active)]
+
+    def tested(self, options):
+        """The cell with further options of the learner in its test."""
+        return self._replace(row=self.row.model_copy(update={"test": {**self.row.test, **options}}))
 
     @property
     def further_test(self):

@@ -5,6 +5,7 @@ import numpy as np
 from stochlwta_tf import paper
 from stochlwta_tf.evaluation.measured import RULE, per_task
 from stochlwta_tf.layers import BatchNormalization
+from stochlwta_tf.measures import MEASURES
 from stochlwta_tf.networks import parameters_of
 from stochlwta_tf.tasks.protocols import shared
 from stochlwta_tf.training import build, running_mean
@@ -89,12 +90,19 @@ def time_of(predictions, batch):
 
 
 def training_of(config, learner, metrics_file):
-    """What the training cost and, with `training.keep_best`, which iteration's weights are tested."""
-    rows = read(metrics_file)
-    last = rows[-1] if rows else {}
-    took = {name: float(last[name]) for name in ("seconds", "core_seconds") if last.get(name)}
-    best = best_of(rows, learner.likelihood) if config.training.keep_best else None
-    return {**took, **({"best_iteration": best[0], "best_validation": best[1]} if best else {})}
+    """What the training cost, the last validation, and, with `training.keep_best`, the iteration whose weights are tested and its score.
+
+    Scores are in the units of the measures: accuracies in percent.
+    """
+    rows, score = read(metrics_file), learner.likelihood.score_name
+    found = {name: float(rows[-1][name]) for name in ("seconds", "core_seconds") if rows and rows[-1].get(name)}
+    validated = [(int(row["iteration"]), float(row[f"val_{score}"])) for row in rows if row.get(f"val_{score}")]
+    tested = best_of(rows, learner.likelihood) if config.training.keep_best else validated[-1] if validated else None
+    if tested:
+        found["validation"] = tested[1] * (100 if MEASURES[score].unit == "%" else 1)
+    if config.training.keep_best:
+        found["best_iteration"] = tested[0]
+    return found
 
 
 def of_numbers(predictions, measures):

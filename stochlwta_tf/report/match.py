@@ -48,6 +48,20 @@ class Matched(NamedTuple):
         return self.results[0].evaluation.iterations
 
     @property
+    def core_seconds(self):
+        """Mean over seeds of the core seconds of the training; None where a run has no record of them."""
+        return self._of_training("core_seconds")
+
+    @property
+    def validation(self):
+        """Mean over seeds of the validation score of the tested weights; None where a run did not validate."""
+        return self._of_training("validation")
+
+    def _of_training(self, key):
+        values = [result.evaluation.training.get(key) for result in self.results]
+        return None if None in values else float(np.mean(values))
+
+    @property
     def seeds(self):
         return [result.evaluation.seed for result in self.results]
 
@@ -100,6 +114,8 @@ class Matcher:
         trained, tested, config = expected
         found = []
         for result, has, has_test in self._results:
+            if cell.suite.by_name and result.config.name != config.name:
+                continue
             if has == trained and has_test == tested:
                 found.append(result)
             elif (

@@ -108,7 +108,9 @@ def _entry(matcher, cell, group, runs):
         made_by = matched.results[0].evaluation.command if matched else counted.file.command
         return entry._replace(ours=getattr(of, measure.key), made_by=made_by)
     if measure.source == "training" and matched:
-        return _with_runs(entry, matched)._replace(ours=getattr(matched, measure.key))
+        value = getattr(matched, measure.key)
+        lacking = tuple(result.folder for result in matched.results) if value is None else ()
+        return _with_runs(entry, matched)._replace(ours=value, lacking=lacking)
     if matched and all(result.evaluation.measure(cell.measure) for result in matched.results):
         return _measured(entry, matched)
     if matched and cell.column.run:

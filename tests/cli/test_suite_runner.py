@@ -150,3 +150,26 @@ def test_options_that_do_not_go_together(options):
     with pytest.raises(SystemExit) as stop:
         train.main(options)
     assert stop.value.code == 2
+
+
+def test_every_run_is_tested_once_more_and_a_network_without_batch_normalisation_is_not_by_other_statistics(tiny, tmp_path):
+    twice = tiny.model_copy(update={"also": ({"draws": 3}, {"batch_statistics": "support"}), "rows": tiny.rows[:1], "seeds": (0,)})
+    starts, folder = Starts(), tmp_path / "runs" / "base-seed0"
+    assert suite.Runner(tmp_path / "runs", start=starts, log=print).run(twice) == []
+    assert starts.calls[1:] == [
+        ["evaluate.py", "--run", str(folder), "--set", "evaluation.draws=3", "--out", f"{folder}/evaluation-draws3.json"]
+    ]
+
+
+def test_a_suite_has_overrides_and_a_budget_of_its_own(tiny, monkeypatch):
+    common = tiny.model_copy(update={"set": {"training.batch": 7, "network.units": [9]}})
+    first, *_, b, _, _ = common.cells()
+    assert first.load().training.batch == 7 and first.load().network.units == (9,)
+    assert b.load().network.units == (3,)  # a row's own come after
+    budgets_used = []
+    monkeypatch.setattr(suite, "Runner", lambda out, budget: type("R", (), {"run": lambda self, s: budgets_used.append(budget) or []})())
+    monkeypatch.setattr(suite.suites, "load", lambda name: tiny.model_copy(update={"budget": "20m"}))
+    arguments = {"suite": "tiny", "columns": None, "seeds": None, "out": None}
+    for budget in (None, "500it"):
+        suite.main(type("A", (), {**arguments, "budget": budget}))
+    assert [str(b) for b in budgets_used] == [str(budgets.Budget.parse(text)) for text in ("20m", "500it")]

@@ -22,7 +22,8 @@ def test_stochastic_units_are_tested_with_several_draws_whatever_the_learner(nam
     for each, config in loaded(name):
         stochastic = getattr(config.network, "activation", None) == "stochastic_lwta"
         if stochastic and not each.row.test and config.learner.name != "stochlwta":
-            draws = config.learner.draws or config.learner.particles  # BMAML: one of each particle
+            # By default BMAML has one of each particle, and any other learner four of a network that samples.
+            draws = config.learner.draws or getattr(config.learner, "particles", 4)
             assert draws == (4 if config.learner.name != "bmaml" else 5), f"{each.row.full_label}, {each.column.label}"
 
 

@@ -27,3 +27,19 @@ def test_a_measure_after_a_number_of_inner_steps(tmp_path):
     untested = entry(table, "MAML", "default, 5")
     assert untested.ours is None and untested.lacking == ("sinusoid_default_maml-seed0",)
     assert "or did not measure it:\n\n- MAML, default, 0: sinusoid_default_maml-seed0\n" in render.markdown(table)
+
+
+def test_a_suite_by_name_takes_no_longer_run_of_the_same_configuration(tmp_path):
+    equal = cell("table1_equal_time", "MAML", "omniglot_20w1s")
+    result_folders.write(tmp_path, equal, 60.0, iterations=300, statistics="transductive", training={"core_seconds": 1200.5})
+    result_folders.write(tmp_path, cell("table1", "MAML", "omniglot_20w1s"), 90.0, statistics="transductive")
+    for suite, expected in (("table1_equal_time", 60.0), ("table1", 90.0)):
+        assert entry(result_folders.table(tmp_path, suite), "MAML", "omniglot_20w1s").ours == expected
+
+
+def test_what_a_training_took_and_its_validation_are_measures(tmp_path):
+    for seed, (seconds, score) in enumerate([(100.0, 70.0), (200.0, 80.0)]):
+        made = cell("recipe_omniglot", "FOMAML", "test, %")
+        result_folders.write(tmp_path, made, 50.0, seed=seed, training={"core_seconds": seconds, "validation": score}, statistics="support")
+    table = result_folders.table(tmp_path, "recipe_omniglot")
+    assert entry(table, "FOMAML", "core seconds").ours == 150.0 and entry(table, "FOMAML", "validation, %").ours == 75.0
