@@ -7,7 +7,7 @@ import tensorflow as tf
 
 from stochlwta_tf import networks
 from stochlwta_tf.learners import FOMAML, MAML
-from tests.helpers.small_tasks import finite_difference_error, image_tasks, point_tasks
+from tests.helpers.small_tasks import finite_difference_error, image_tasks, one, point_tasks
 
 LWTA = {"activation": "stochastic_lwta", "winners_kl_weight": 0.1}
 
@@ -64,3 +64,14 @@ def test_first_order_is_the_gradient_at_the_adapted_weights():
 def test_impossible_order():
     with pytest.raises(ValueError, match="Received: order=3"):
         MAML(networks.mlp((1,), 1), order=3)
+
+
+def test_the_multi_step_loss_is_the_mean_of_the_losses_after_each_step():
+    network, task = networks.mlp((1,), 1, units=(4,)), one(point_tasks(), 0)
+    options = {"likelihood": "gaussian", "inner_lr": 0.05}
+
+    def loss(**more):
+        learner = MAML(network, **options, **more)
+        return float(learner.meta_loss(*learner.current_values(), task)[0])
+
+    assert loss(inner_steps=3, multi_step_loss=True) == pytest.approx(np.mean([loss(inner_steps=k) for k in (1, 2, 3)]), rel=1e-5)
