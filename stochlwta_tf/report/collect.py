@@ -126,6 +126,10 @@ class ActiveFile(_Part):
         return self
 
 
+#: Folders of results that this version would not reproduce: they are shown, and fill no cell.
+EARLIER = ("audit", "earlier")
+
+
 class Result(NamedTuple):
     """A checked result.
 
@@ -144,6 +148,11 @@ class Result(NamedTuple):
     config: configuration.Configuration
     tested: configuration.Configuration
     evaluation: Evaluation
+
+    @property
+    def earlier(self):
+        """Whether it is of an earlier version."""
+        return Path(self.folder).parts[0] in EARLIER
 
 
 class Timing(NamedTuple):

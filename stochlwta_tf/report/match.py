@@ -77,7 +77,9 @@ class Matcher:
     """
 
     def __init__(self, collected):
-        self._results = [(result, identity.training(result.config), identity.test(result.tested)) for result in collected.results]
+        self._results = [
+            (result, identity.training(result.config), identity.test(result.tested)) for result in collected.results if not result.earlier
+        ]
         files = itertools.groupby(collected.timings, key=lambda timing: id(timing.file))
         self._timings = [[(timing, identity.timed(timing.config)) for timing in file] for _, file in files]
         self._expected, self._timings_of = {}, {}

@@ -1,7 +1,5 @@
 """The page of results: the text about them, every table that has runs, and every run, from files alone."""
 
-from pathlib import Path
-
 from stochlwta_tf.config import lookup, suites
 from stochlwta_tf.evaluation import inner_steps
 from stochlwta_tf.report import match, render, tables
@@ -54,8 +52,7 @@ def _picture(path):
 
 def _runs(collected):
     """Every run by its group; those of earlier versions, which drew their tasks in another way, apart."""
-    present = [result for result in collected.results if Path(result.folder).parts[0] not in _EARLIER]
-    earlier = [result for result in collected.results if result not in present]
+    present, earlier = ([result for result in collected.results if result.earlier == old] for old in (False, True))
     return [*_groups("## Every run", present), *_groups("## Runs of earlier versions", earlier)]
 
 
@@ -70,8 +67,6 @@ def _groups(heading, results):
     return blocks
 
 
-#: Folders of results that no present version would make again: they are shown, and fill no cell.
-_EARLIER = ("audit", "earlier")
 _COLUMNS = ["run", "measures", "draws, inner steps", "iterations", "seed", "tasks", "parameters", "made by"]
 
 
