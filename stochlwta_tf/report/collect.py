@@ -64,6 +64,7 @@ class Evaluation(_Part):
     data_notes: list[str] = []
     per_task: dict[str, list[_Finite | None]] = {}
     training: dict[str, _Finite] = {}
+    noise_std: _Finite | None = None
 
     def measure(self, name):
         """A `Measure` of the test, or with `mse@10` of the test after 10 inner steps; None if it was not measured."""

@@ -76,6 +76,8 @@ def _row(result):
     measures = [
         f"{name} {inner_steps.shown(m.model_dump(exclude_none=True))}{unit.get(m.unit, '')}" for name, m in evaluation.measures.items()
     ]
+    if evaluation.noise_std is not None:  # NLL and coverage of two runs compare at one σ alone
+        measures.append(f"σ {evaluation.noise_std:.2f}")
     where = result.folder if result.file == "evaluation.json" else f"{result.folder}, {result.file}"
     where += "".join(f" ({note.rstrip('.')})" for note in evaluation.data_notes)
     return [
