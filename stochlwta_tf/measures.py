@@ -1,5 +1,6 @@
 """The measures of a result: the name, label, unit and digits of each, and where its value comes from."""
 
+import math
 from typing import NamedTuple
 
 
@@ -21,6 +22,11 @@ class Measure(NamedTuple):
     source: str = "test"
     key: str | None = None
     worst_is_lowest: bool = False
+
+    @property
+    def worst(self) -> float:
+        """What a diverged task counts as in a median."""
+        return -math.inf if self.worst_is_lowest else math.inf
 
     @property
     def axis(self) -> str:

@@ -1,5 +1,7 @@
 """The test of a run's model: predict, measure, write, draw, print."""
 
+import functools
+
 import numpy as np
 from rich.console import Console
 from rich.table import Table
@@ -36,7 +38,7 @@ def run_test(config, folder, distribution, trained):
     measures = measures_of(predictions, distribution.rules)
     result = result_of(config, learner, distribution, predictions, measures, trained, folder.metrics)
     if config.evaluation.steps:
-        test = lambda twin: evaluate(twin, distribution, config.evaluation.tasks)  # noqa: E731
+        test = functools.partial(evaluate, tasks=distribution, n=config.evaluation.tasks)
         result["after_steps"] = inner_steps.after_steps(learner, config.evaluation.steps, test)
     write_json(folder.evaluation, result)
     if distribution.rules is None and (distribution.input_shape, distribution.outputs) == ((1,), 1):

@@ -50,7 +50,7 @@ def active(config, folder, learner, path=None, classes=None):
         "measure": measure,
         "unit": MEASURES[measure].unit,
         "labelled": [len(labelled) + i for i in range(config.active_learning.queries + 1)],
-        "strategies": {name: curve(values, worst_of(learner)) for name, values in chosen.items()},
+        "strategies": {name: curve(values, MEASURES[measure].worst) for name, values in chosen.items()},
         **(informed(learner, distribution, labelled, names[0], chosen, config) if len(names) > 1 else {}),
         "tasks": config.evaluation.tasks,
         "diverged_rule": RULE,
@@ -195,11 +195,6 @@ ERRORS = {
     "mse": lambda mean, y: np.sum((mean - y) ** 2, -1),
     "accuracy": lambda mean, y: -np.take_along_axis(mean, y[..., None], -1)[..., 0],
 }
-
-
-def worst_of(learner):
-    """What a diverged task's score counts as in a median."""
-    return -np.inf if learner.likelihood.higher_is_better else np.inf
 
 
 def curve(values, worst=None):

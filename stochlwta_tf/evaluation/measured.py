@@ -88,10 +88,9 @@ def _measured(values: dict[str, np.ndarray], diverged: np.ndarray) -> dict[str, 
     """Measures from their values of each task that did not diverge."""
     found = {}
     for name, of_tasks in values.items():
-        worst = -np.inf if MEASURES[name].worst_is_lowest else np.inf
         each = np.full(len(diverged), np.nan)
         each[~diverged] = of_tasks
-        median = intervals.median_and_ci95(np.where(diverged, worst, each))[0]
+        median = intervals.median_and_ci95(np.where(diverged, MEASURES[name].worst, each))[0]
         found[name] = Measured(*intervals.mean_and_ci95(of_tasks), MEASURES[name].unit, median, int(diverged.sum()), each)
     return found
 

@@ -100,8 +100,7 @@ def training_of(config, learner, metrics_file):
     tested = best_of(rows, learner.likelihood) if config.training.keep_best else validated[-1] if validated else None
     if tested:
         found["validation"] = tested[1] * (100 if MEASURES[score].unit == "%" else 1)
-    if config.training.keep_best:
-        found["best_iteration"] = tested[0]
+        found |= {"best_iteration": tested[0]} if config.training.keep_best else {}
     return found
 
 
