@@ -12,7 +12,7 @@ import tensorflow as tf
 
 from stochlwta_tf import layers, learners, networks, objectives, tasks
 from stochlwta_tf.config import configuration, suites
-from stochlwta_tf.report.collect import collect
+from stochlwta_tf.report import collect
 from tests.helpers import REPOSITORY
 
 PACKAGE = REPOSITORY / "stochlwta_tf"

@@ -56,14 +56,14 @@ def _main(arguments):
         if arguments.audit:
             from stochlwta_tf.evaluation import audit
 
-            audit.audit(config, folder, trained, arguments.out)
+            audit.rescore(config, folder, trained, arguments.out)
             return
         if arguments.active:
             from stochlwta_tf.evaluation import active_learning
 
             distribution = build.under_protocol(config, config.protocol, trained)[1]
             learner = build.for_test(build.saved_learner(folder.model, distribution), config)
-            active_learning.active(config, folder, learner, arguments.out, trained.test and trained.test.classes)
+            active_learning.evaluate(config, folder, learner, arguments.out, trained.test and trained.test.classes)
             return
         out = Path(arguments.out) if arguments.out else folder.evaluation
         names = arguments.protocol.split(",") if arguments.protocol else [run.protocol]

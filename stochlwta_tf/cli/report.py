@@ -59,8 +59,8 @@ def _table(arguments):
     name = arguments.table
     suite = suites.load(f"table{name}" if name in _TABLES else name)
     start.tensorflow()
-    collected = collect.collect(arguments.runs)
-    table = tables.table(suite, collected)
+    collected = collect.read(arguments.runs)
+    table = tables.fill(suite, collected)
     collect.warn((*collected.problems, *table.notes))
     text = render.FORMATS[arguments.format](table)
     if arguments.out:
@@ -78,7 +78,7 @@ def _figure(arguments):
     if arguments.figure not in FIGURES:
         raise ConfigurationError(f"--figure must be {', '.join(FIGURES)}. Received: --figure {arguments.figure}.")
     out = _picture(arguments.out)
-    collected = collect.collect(arguments.runs)
+    collected = collect.read(arguments.runs)
     with replacing(_into(out)) as part:
         lines = FIGURES[arguments.figure](collected, part, out.suffix[1:])
     collect.warn(collected.problems)
@@ -92,8 +92,8 @@ def _page(arguments):
     start.tensorflow()
     from stochlwta_tf.report import collect, page
 
-    collected = collect.collect(arguments.runs)
-    text, notes = page.page(collected, Path(arguments.runs))
+    collected = collect.read(arguments.runs)
+    text, notes = page.text(collected, Path(arguments.runs))
     collect.warn((*collected.problems, *notes))
     out = _into(arguments.out or Path(arguments.runs) / "README.md")
     write_text(out, text)

@@ -37,9 +37,9 @@ def run_test(config, folder, distribution, trained):
     predictions = predict(learner, distribution, config.evaluation.tasks)
     measures = measures_of(predictions, distribution.rules)
     result = result_of(config, learner, distribution, predictions, measures, trained, folder.metrics)
-    if config.evaluation.steps:
+    if config.evaluation.inner_step_counts:
         test = functools.partial(evaluate, tasks=distribution, n=config.evaluation.tasks)
-        result["after_steps"] = inner_steps.after_steps(learner, config.evaluation.steps, test)
+        result["after_steps"] = inner_steps.after_steps(learner, config.evaluation.inner_step_counts, test)
     write_json(folder.evaluation, result)
     if distribution.rules is None and (distribution.input_shape, distribution.outputs) == ((1,), 1):
         shown = np.flatnonzero(np.isfinite(measures["mse"].each[: distribution.batch]))[:_SHOWN]

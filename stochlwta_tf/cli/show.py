@@ -52,7 +52,7 @@ def sizes(config):
         learner = build.learner(config, SimpleNamespace(likelihood=tasks.likelihood, input_shape=input_shape, outputs=outputs))
         yield f"input: {list(input_shape)}, outputs: {outputs}"
         yield f"trainable parameters: {parameters_of(learner)['trainable']:,}"
-    yield f"tasks in an iteration: {config.training.batch}"
+    yield f"tasks in an iteration: {config.training.meta_batch_size}"
 
 
 def _scalar(value):

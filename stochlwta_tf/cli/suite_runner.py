@@ -152,7 +152,7 @@ class Runner:
         Raises:
             ConfigurationError: It differs from the suite's.
         """
-        tests = [result.tested for result in collect.collect(path.parent).results if result.file == path.name]
+        tests = [result.tested for result in collect.read(path.parent).results if result.file == path.name]
         for tested in tests:
             _same(path, identity.test(config), identity.test(tested))
         return bool(tests)
@@ -171,7 +171,7 @@ class Runner:
 
     def _normalises(self, folder):
         """Whether a tested run's network has batch normalisation, so that a test with other batch statistics is another test."""
-        return any(result.evaluation.batch_statistics for result in collect.collect(folder).results)
+        return any(result.evaluation.batch_statistics for result in collect.read(folder).results)
 
     def _length(self, run, config):
         """The settings for the budget; all seeds of a run have the same length."""
@@ -204,5 +204,5 @@ def _set(*assignments):
 
 
 def _same(path, wanted, has):
-    if changed := configuration.difference(wanted, has):
+    if changed := identity.difference(wanted, has):
         raise ConfigurationError(f"{path} differs from the suite, which has {changed[0]}={changed[1]}. Received: {changed[2]}")

@@ -1,15 +1,14 @@
 """A run's configuration: its sections and keys, and their allowed values."""
 
 import functools
-import sys
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated, ClassVar, Literal
 
 import pydantic
 import yaml
 from pydantic import Field
 
-from stochlwta_tf.config import lookup, yaml_file
+from stochlwta_tf.config import lookup, renamed, yaml_file
 from stochlwta_tf.config.schema import Section, options_of, section, unknown, validate
 from stochlwta_tf.errors import ConfigurationError
 
@@ -30,16 +29,18 @@ class Optimizer(Section):
     Attributes:
         name: `sgd` (Reptile, StochLWTA-ML: the meta-gradient is mean(psi − psi')) or `adam` (MAML and the others).
         learning_rate: The outer step size, at the start.
-        schedule: `constant`, or `linear` from `learning_rate` to `final` over `training.iterations`.
-        final: The step size that a linear schedule ends at.
+        schedule: `constant`, or `linear` from `learning_rate` to `end_learning_rate` over `training.iterations`.
+        end_learning_rate: The step size that a linear schedule ends at.
         clip_norm: Largest norm of each variable's meta-gradient; null for none.
         clip_value: Largest absolute entry of the meta-gradient; null for none.
     """
 
+    renamed_options: ClassVar = {"final": "end_learning_rate"}
+
     name: Literal["sgd", "adam"]
     learning_rate: Positive
     schedule: Literal["constant", "linear"] = "constant"
-    final: Annotated[float, Field(ge=0)] = 0.0
+    end_learning_rate: Annotated[float, Field(ge=0)] = 0.0
     clip_norm: Positive | None = None
     clip_value: Positive | None = None
 
@@ -49,21 +50,23 @@ class Training(Section):
 
     Attributes:
         iterations: Meta-iterations (outer steps); a multiple of `log_every`.
-        batch: Tasks in a meta-iteration.
+        meta_batch_size: Tasks in a meta-iteration.
         log_every: Meta-iterations between two rows of `metrics.csv`, each followed by a checkpoint; a multiple of `steps_per_execution`.
         validate_every: Meta-iterations between two validations; a multiple of `log_every`, or 0 for none.
         validation_tasks: Tasks in a validation, always the same ones; a multiple of `evaluation.batch`.
-        keep: Checkpoints kept.
+        max_to_keep: Checkpoints kept.
         keep_best: Whether the model is the one of the best validation, not the last; needs `validate_every`.
         steps_per_execution: Meta-iterations in one call of the compiled graph; more is faster where an iteration takes milliseconds.
     """
 
+    renamed_options: ClassVar = {"batch": "meta_batch_size", "keep": "max_to_keep"}
+
     iterations: Count
-    batch: Count
+    meta_batch_size: Count
     log_every: Count = 100
     validate_every: Annotated[int, Field(ge=0)] = 0
     validation_tasks: Count = 100
-    keep: Count = 2
+    max_to_keep: Count = 2
     keep_best: bool = False
     steps_per_execution: Count = 1
 
@@ -76,14 +79,16 @@ class Evaluation(Section):
         batch: Tasks adapted at once, in validation too.
         seed: Of the test and validation tasks: the same seed is the same tasks, whatever is trained.
         after_training: Whether `train.py` tests the model after training.
-        steps: Numbers of inner steps after which to test, in addition to the learner's own.
+        inner_step_counts: Numbers of inner steps after which to test, in addition to the learner's own.
     """
+
+    renamed_options: ClassVar = {"steps": "inner_step_counts"}
 
     tasks: Annotated[int, Field(ge=2)] = 600
     batch: Count = 50
     seed: Annotated[int, Field(ge=0)] = 0
     after_training: bool = True
-    steps: tuple[Annotated[int, Field(ge=0)], ...] = ()
+    inner_step_counts: tuple[Annotated[int, Field(ge=0)], ...] = ()
 
     def overrides(self):
         """The learner's options that are set here."""
@@ -229,37 +234,23 @@ def origins(path, assignments=()):
     >>> origins("configs/omniglot_20w1s.yaml")["task", "way"].as_posix()
     'configs/parts/setting/20w1s.yaml'
     """
-    from stochlwta_tf.learners import RENAMED_OPTIONS
-
     layers = [*yaml_file.layers(lookup.find(path)), ("--set", yaml_file.assigned(assignments))]
-    return yaml_file.origins([(source, _renamed(values, RENAMED_OPTIONS)) for source, values in layers])
+    names = _former_names(_registered(functools.reduce(yaml_file.merge, (values for _, values in layers)), path))
+    return yaml_file.origins([(source, renamed.current(values, names)) for source, values in layers])
 
 
 def from_dict(values, where="configuration"):
     """The `Configuration` of a dictionary; `where` begins the error messages."""
-    # Here, so that a file that is not there or not YAML is found without TensorFlow.
-    from stochlwta_tf.learners import LEARNERS, RENAMED_OPTIONS
-    from stochlwta_tf.networks import NETWORKS
-    from stochlwta_tf.tasks import TASKS
-
-    registries = {"task": TASKS, "network": NETWORKS, "learner": LEARNERS}
-    values = _renamed(values, RENAMED_OPTIONS)
-    chosen = {kind: registry[_registered(values, kind, registry, where)] for kind, registry in registries.items()}
-    return validate(_model(*((values[kind]["name"], callable_) for kind, callable_ in chosen.items())), values, where)
+    registered = _registered(values, where)
+    names = tuple(values[kind]["name"] for kind in registered)
+    return validate(_model(*zip(names, registered.values(), strict=True)), renamed.current(values, _former_names(registered)), where)
 
 
-def _renamed(values, names):
-    """The values with the learner's options under their current names."""
-    if not isinstance(values.get("learner"), dict):
-        return values
-    for old in values["learner"].keys() & names.keys():
-        _say_renamed(f"learner.{old}", f"learner.{names[old]}")
-    return {**values, "learner": {names.get(key, key): value for key, value in values["learner"].items()}}
-
-
-@functools.cache  # once in a process, however many files have it
-def _say_renamed(old, new):
-    print(f"{old} is now called {new}; the value is used under the new name.", file=sys.stderr)
+def _former_names(registered):
+    """`{section: {former name of an option: its present one}}`, as the sections and what they name declare it in `renamed_options`."""
+    declared = {"optimizer": Optimizer, "training": Training, "evaluation": Evaluation, **registered}
+    names = {section: getattr(of, "renamed_options", {}) for section, of in declared.items()}
+    return {**names, "evaluation": {**names["learner"], **names["evaluation"]}}
 
 
 @functools.cache
@@ -273,29 +264,25 @@ def _model(task, network, learner):
     return pydantic.create_model("Configuration", __base__=Configuration, **fields)
 
 
-def _registered(values, kind, registry, where):
-    chosen = values.get(kind)
-    if chosen is None:
-        raise ConfigurationError(f"{where}: {kind} is missing. Allowed: {kind}.name={', '.join(registry)}.")
-    if not isinstance(chosen, dict) or "name" not in chosen:
-        raise ConfigurationError(f"{where}: {kind} must be a section with a name: {', '.join(registry)}. Received: {kind}={chosen!r}.")
-    name = chosen["name"]
-    if not isinstance(name, str) or name not in registry:
-        raise ConfigurationError(f"{where}: {unknown('value', f'{kind}.name={name!r}', name, registry)}")
-    return name
+def _registered(values, where):
+    """The task class, the network function and the learner class that a configuration names, as a dictionary."""
+    # Here, so that a file that is not there or not YAML is found without TensorFlow.
+    from stochlwta_tf.learners import LEARNERS
+    from stochlwta_tf.networks import NETWORKS
+    from stochlwta_tf.tasks import TASKS
 
-
-def difference(old, new):
-    """The first key whose value differs between two resolved configurations, as (dotted key, old value, new value), or None."""
-    for key in {**old, **new}:
-        a, b = old.get(key), new.get(key)
-        if a == b and key in old and key in new:
-            continue
-        if isinstance(a, dict) and isinstance(b, dict):
-            inner, *pair = difference(a, b)
-            return f"{key}.{inner}", *pair
-        return key, a, b
-    return None
+    found = {}
+    for kind, registry in (("task", TASKS), ("network", NETWORKS), ("learner", LEARNERS)):
+        chosen = values.get(kind)
+        if chosen is None:
+            raise ConfigurationError(f"{where}: {kind} is missing. Allowed: {kind}.name={', '.join(registry)}.")
+        if not isinstance(chosen, dict) or "name" not in chosen:
+            raise ConfigurationError(f"{where}: {kind} must be a section with a name: {', '.join(registry)}. Received: {kind}={chosen!r}.")
+        name = chosen["name"]
+        if not isinstance(name, str) or name not in registry:
+            raise ConfigurationError(f"{where}: {unknown('value', f'{kind}.name={name!r}', name, registry)}")
+        found[kind] = registry[name]
+    return found
 
 
 def default_folder(config):

@@ -15,7 +15,7 @@ def training(config):
         "network": values["network"],
         "learner": _learner(values["learner"]),
         "optimizer": values["optimizer"],
-        "training": {"batch": values["training"]["batch"]},
+        "training": {"meta_batch_size": values["training"]["meta_batch_size"]},
     }
 
 
@@ -47,3 +47,16 @@ def _task(values):
 
 def _learner(values):
     return {key: value for key, value in values.items() if key not in _LEARNER_PLACE}
+
+
+def difference(old, new):
+    """The first key whose value differs between two resolved configurations, as (dotted key, old value, new value), or None."""
+    for key in {**old, **new}:
+        a, b = old.get(key), new.get(key)
+        if a == b and key in old and key in new:
+            continue
+        if isinstance(a, dict) and isinstance(b, dict):
+            inner, *pair = difference(a, b)
+            return f"{key}.{inner}", *pair
+        return key, a, b
+    return None

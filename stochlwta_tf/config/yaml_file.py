@@ -39,13 +39,14 @@ def merge(base, top):
     """The sections of `base`, overridden by the values of `top`.
 
     A section whose `name` changes is replaced as a whole, because the options of one learner, network or task do not apply to another.
-    Options given before there is a name stay: one part may set what several learners share, and a later part the learner.
+    Options given before there is a name stay: one part may set what several learners share, and a later part the learner.  The options
+    of a section are in the order in which they were last set.
     """
     merged = {**base, **top}
     for section in base.keys() & top.keys():
         old, new = base[section], top[section]
         if isinstance(old, dict) and isinstance(new, dict) and ("name" not in old or new.get("name", old["name"]) == old["name"]):
-            merged[section] = {**old, **new}
+            merged[section] = {**{key: value for key, value in old.items() if key not in new}, **new}
     return merged
 
 
@@ -152,7 +153,7 @@ def origins(layers):
     Example:
 
     >>> origins([("a", {"task": {"way": 5, "shot": 1}}), ("b", {"task": {"way": 20}})])
-    {('task', 'way'): 'b', ('task', 'shot'): 'a'}
+    {('task', 'shot'): 'a', ('task', 'way'): 'b'}
     """
     merged, found = {}, {}
     for source, values in layers:

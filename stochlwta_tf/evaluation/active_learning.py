@@ -22,7 +22,7 @@ from stochlwta_tf.training import build
 from stochlwta_tf.training.run_folder import replacing, write_json
 
 
-def active(config, folder, learner, path=None, classes=None):
+def evaluate(config, folder, learner, path=None, classes=None):
     """Runs active learning with a trained learner; writes, draws, prints and returns the result.
 
     Args:

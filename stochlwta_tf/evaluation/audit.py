@@ -41,7 +41,7 @@ class Scored(NamedTuple):
     leak: np.ndarray
 
 
-def audit(config, folder, trained, out=None):
+def rescore(config, folder, trained, out=None):
     """Audits a run, writes and prints the table, and draws it.
 
     Args:

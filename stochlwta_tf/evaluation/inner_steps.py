@@ -1,4 +1,4 @@
-"""One test after several numbers of inner steps: `evaluation.steps`."""
+"""One test after several numbers of inner steps: `evaluation.inner_step_counts`."""
 
 from rich.console import Console
 from rich.table import Table

@@ -3,7 +3,6 @@
 from stochlwta_tf.learners.abml import ABML
 from stochlwta_tf.learners.adapted_model import AdaptedModel, Prediction
 from stochlwta_tf.learners.bmaml import BMAML
-from stochlwta_tf.learners.compiled_model import RENAMED_OPTIONS
 from stochlwta_tf.learners.learner import MetaLearner
 from stochlwta_tf.learners.maml import FOMAML, MAML
 from stochlwta_tf.learners.platipus import PLATIPUS
@@ -27,7 +26,6 @@ __all__ = [
     "LEARNERS",
     "MAML",
     "PLATIPUS",
-    "RENAMED_OPTIONS",
     "AdaptedModel",
     "MetaLearner",
     "Prediction",

@@ -33,7 +33,7 @@ class ABML(MetaGradientLearner):
     Args:
         network: A built `keras.Model`.
         kl_weight: λ.  Inner steps are stable where eta λ / sigma² is below 2.
-        samples: Samples of w in each expectation.
+        train_draws: Samples of w in each expectation of the inner steps and of the meta-loss.
         training_tasks: M, the number of training tasks: the hyperprior enters once, not once a task.
         rho_initial: Mean of the initial rho, whose standard deviation is 0.01.
         min_std: Smallest sigma.
@@ -48,13 +48,14 @@ class ABML(MetaGradientLearner):
     """
 
     draws_differ = True
+    renamed_options = {**MetaGradientLearner.renamed_options, "samples": "train_draws"}
 
     def __init__(
         self,
         network: keras.Model,
         *,
         kl_weight: Annotated[float, Field(ge=0)] = 1e-4,
-        samples: Annotated[int, Field(ge=1)] = 1,
+        train_draws: Annotated[int, Field(ge=1)] = 1,
         training_tasks: Annotated[int, Field(ge=1), TRAINING_ONLY] = 1_000_000,
         rho_initial: Annotated[float, TRAINING_ONLY] = -5.0,
         min_std: Annotated[float, Field(gt=0)] = 1e-4,
@@ -64,7 +65,7 @@ class ABML(MetaGradientLearner):
     ) -> None:
         super().__init__(network, draws=draws, average=average, **kwargs)
         self.kl_weight = kl_weight
-        self.samples = samples
+        self.train_draws = train_draws
         self.training_tasks = training_tasks
         self.rho_initial = rho_initial
         self.min_std = min_std
@@ -83,10 +84,10 @@ class ABML(MetaGradientLearner):
         with tf.GradientTape() as tape:
             tape.watch([mu, rho])
             losses = []
-            for sample_key in tf.unstack(random.split(random.fold_in(key, i, Stream.INNER_STEP), self.samples)):
+            for sample_key in tf.unstack(random.split(random.fold_in(key, i, Stream.INNER_STEP), self.train_draws)):
                 outputs, new_state, kl = self.call_network(self.sample(mu, self.stds(rho), sample_key), state, x, sample_key, training=True)
                 losses.append(self.objective(y, outputs, kl, self.inner_loss, label))
-            loss = self.sum_terms({label: tf.add_n(losses) / self.samples, f"{label}: KL to theta": self.divergence(mu, rho, theta)})
+            loss = self.sum_terms({label: tf.add_n(losses) / self.train_draws, f"{label}: KL to theta": self.divergence(mu, rho, theta)})
         mu_gradients, rho_gradients = tape.gradient(loss, [mu, rho], unconnected_gradients="zero")
         rho = [r - self.inner_lr * g for r, g in zip(rho, rho_gradients)]
         return self.descend(mu, mu_gradients, self.inner_lr), rho, new_state
@@ -113,12 +114,12 @@ class ABML(MetaGradientLearner):
         for i in range(self.inner_steps):  # unrolled: XLA has no gradient of a loop of tf.vectorized_map
             mu, rho, state = self.inner_step(i, mu, rho, theta, state, task.support_x, task.support_y, task.key)
         losses, draws = [], []
-        for key in tf.unstack(random.split(task.key, self.samples, Stream.META_LOSS)):
+        for key in tf.unstack(random.split(task.key, self.train_draws, Stream.META_LOSS)):
             loss, outputs = self.joint_loss(self.sample(mu, self.stds(rho), key), state, task, key, "mean", "meta-loss")
             losses.append(loss)
             draws.append(outputs)
         terms = {
-            "meta-loss": tf.add_n(losses) / self.samples,
+            "meta-loss": tf.add_n(losses) / self.train_draws,
             "meta-loss: KL to theta": self.divergence(mu, rho, theta),
             "meta-loss: hyperprior": -self.hyperprior(*theta) / self.training_tasks,
         }

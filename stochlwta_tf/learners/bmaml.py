@@ -57,6 +57,7 @@ class BMAML(MetaGradientLearner):
     """
 
     draws_differ = True
+    renamed_options = {**MetaGradientLearner.renamed_options, "meta_loss": "meta_objective"}
 
     def __init__(
         self,

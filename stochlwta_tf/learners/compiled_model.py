@@ -10,8 +10,6 @@ from typing_extensions import Self
 #: Marks an option in its annotation: it plays no part in adaptation and prediction, so a test cannot override it.
 TRAINING_ONLY = "training only"
 _NO_OPTIONS = {"self", "network", "kwargs"}
-#: Former names of options, which existing files may still use.
-RENAMED_OPTIONS = {"saturation": "probability_clip", "meta_loss": "meta_objective"}
 
 
 class CompiledModel(keras.Model):
@@ -35,6 +33,8 @@ class CompiledModel(keras.Model):
     """
 
     option_names: tuple[str, ...] = ()
+    #: Former names of options, which existing files may still use.
+    renamed_options: dict[str, str] = {}
     training_options: frozenset[str] = frozenset()
 
     def __init__(self, **kwargs: Any) -> None:

@@ -12,7 +12,7 @@ from stochlwta_tf import objectives
 from stochlwta_tf.layers import with_observation_noise
 from stochlwta_tf.layers.batch_normalization import check_normalization
 from stochlwta_tf.learners.adapted_model import AdaptedModel
-from stochlwta_tf.learners.compiled_model import RENAMED_OPTIONS, TRAINING_ONLY
+from stochlwta_tf.learners.compiled_model import TRAINING_ONLY
 from stochlwta_tf.learners.task_runner import TaskRunner
 from stochlwta_tf.learners.toolkit import MethodToolkit
 from stochlwta_tf.tasks.task import Task
@@ -67,6 +67,7 @@ class MetaLearner(MethodToolkit):
 
     #: The examples on which `task_update` computes its score.
     train_score = "support"
+    renamed_options = {"saturation": "probability_clip"}
 
     def __init__(
         self,
@@ -228,7 +229,7 @@ class MetaLearner(MethodToolkit):
 
     @classmethod
     def from_config(cls, config: dict[str, Any]) -> Self:
-        options = {RENAMED_OPTIONS.get(name, name): value for name, value in config.items() if name != "network"}
+        options = {cls.renamed_options.get(name, name): value for name, value in config.items() if name != "network"}
         return cls(keras.saving.deserialize_keras_object(config["network"]), **options)
 
 

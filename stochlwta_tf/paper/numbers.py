@@ -18,7 +18,7 @@ METHODS = {
 # What a number of the paper refers to, besides task and method.
 _OWN = {"name": "dense_lwta", "activation": "stochastic_lwta", "weights": "gaussian", "blocks": [16, 8], "competitors": 2}
 _CONV4 = {"name": "conv4", "activation": "relu", "weights": "point"}  # with 32 or 64 filters; table D1 has fewer
-_SINUSOID = {"points": 10}
+_SINUSOID = {"shot": 10}
 _ITERATIONS = 60_000  # at least: of MAML, FOMAML, Reptile and StochLWTA-ML (table 3), and at the end of figure 4
 _UNITS = ([64, 64], [40, 40])  # the other methods' in regression: the paper's text, MAML's paper; which one figure 4 shows is not said
 

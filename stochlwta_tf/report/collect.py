@@ -1,131 +1,14 @@
 """Finds the results of runs under a folder, validates each, and reports those that cannot be used."""
 
-import json
 import os
 import sys
 from pathlib import Path
-from typing import Annotated, Literal, NamedTuple
+from typing import NamedTuple
 
-import pydantic
-from pydantic import Field
-
-from stochlwta_tf.config import configuration
+from stochlwta_tf.config import configuration, identity
 from stochlwta_tf.errors import ConfigurationError, UserError
-
-_Finite = Annotated[float, Field(allow_inf_nan=False)]
-_Count = Annotated[int, Field(ge=1)]
-
-
-class _Part(pydantic.BaseModel):
-    """Part of a result's file; other content is ignored."""
-
-    model_config = pydantic.ConfigDict(extra="ignore", strict=True, frozen=True)
-
-
-class Measure(_Part):
-    """A measure: its mean over the test tasks that did not diverge, half the width of its 95 % interval, and the median over all tasks.
-
-    The paper's number in a file is ignored: it is looked up when a report is made.
-    """
-
-    value: _Finite
-    ci95: Annotated[float, Field(ge=0, allow_inf_nan=False)]
-    unit: str
-    median: _Finite | None = None
-    diverged: Annotated[int, Field(ge=0)] = 0
-
-
-class Parameters(_Part):
-    """Numbers of parameters: those that train, and all that are stored."""
-
-    trainable: _Count
-    stored: _Count
-
-
-class Evaluation(_Part):
-    """What the tables read of an `evaluation*.json`."""
-
-    name: str
-    measures: Annotated[dict[str, Measure], Field(min_length=1)]
-    after_steps: dict[str, dict[str, Measure]] = {}
-    tasks: _Count
-    protocol: Literal["standard", "paper", "original_code"]
-    batch_statistics: Literal["transductive", "support"] | None
-    iterations: _Count
-    seed: Annotated[int, Field(ge=0)]
-    task: dict
-    learner: dict
-    evaluation: dict
-    inner_steps: Annotated[int, Field(ge=0)]
-    draws: _Count
-    parameters: Parameters
-    device: str
-    command: str
-    data_notes: list[str] = []
-    per_task: dict[str, list[_Finite | None]] = {}
-    training: dict[str, _Finite] = {}
-    noise_std: _Finite | None = None
-
-    def measure(self, name):
-        """A `Measure` of the test, or with `mse@10` of the test after 10 inner steps; None if it was not measured."""
-        name, _, steps = name.partition("@")
-        return (self.after_steps.get(steps, {}) if steps else self.measures).get(name)
-
-
-class Spread(_Part):
-    """Times of one thing, in milliseconds: median and quartiles of `count` measurements, and the time to compile it."""
-
-    median_ms: Annotated[float, Field(gt=0, allow_inf_nan=False)]
-    low_ms: _Finite
-    high_ms: _Finite
-    count: _Count
-    compile_seconds: _Finite
-
-
-class TimingEntry(_Part):
-    """The times of one configuration; None where only its parameters were counted."""
-
-    config: dict
-    train: Spread | None = None
-    predict: Spread | None = None
-    parameters: Parameters
-
-
-class TimingFile(_Part):
-    """What the tables read of a `timing*.json`."""
-
-    device: str
-    threads: dict
-    command: str
-    entries: Annotated[list[TimingEntry], Field(min_length=1)]
-
-
-class ActiveCurve(_Part):
-    """A strategy of active learning: the measure before and after each query, and how many tasks had diverged there."""
-
-    value: list[_Finite]
-    diverged: list[Annotated[int, Field(ge=0)]] = []
-
-
-class ActiveFile(_Part):
-    """What the figure reads of an `active*.json`: a learner's own strategy first, and random choice."""
-
-    name: str
-    protocol: str
-    iterations: _Count
-    seed: Annotated[int, Field(ge=0)]
-    task: dict
-    pool: _Count
-    evaluation_seed: Annotated[int, Field(ge=0)]
-    labelled: Annotated[list[_Count], Field(min_length=1)]
-    strategies: dict[str, ActiveCurve]
-
-    @pydantic.model_validator(mode="after")
-    def _check(self):
-        if "random" not in self.strategies or any(len(curve.value) != len(self.labelled) for curve in self.strategies.values()):
-            raise ValueError(f"strategies must have random, and a value for each of {len(self.labelled)} numbers of labels")
-        return self
-
+from stochlwta_tf.report import result_files
+from stochlwta_tf.report.result_files import ActiveFile, Evaluation, TimingEntry, TimingFile
 
 #: Folders of results that this version would not reproduce: they are shown, and fill no cell.
 EARLIER = ("audit", "earlier")
@@ -180,7 +63,7 @@ class Collected(NamedTuple):
     problems: tuple
 
 
-def collect(runs):
+def read(runs):
     """Reads every run folder under a folder, at any depth.
 
     A run folder holds `config.yaml` and one or more `evaluation*.json`; nothing else of it is needed.
@@ -196,7 +79,7 @@ def collect(runs):
 
     Example:
 
-    >>> collect("results").results
+    >>> read("results").results
     """
     runs = Path(runs)
     if not runs.is_dir():
@@ -236,7 +119,7 @@ def _run(path, folder, configured, evaluations, results, problems):
         problems.append(f"{folder}: incomplete: not tested yet (no evaluation.json).")
     for name in evaluations:
         try:
-            evaluation = _read(path / name, Evaluation)
+            evaluation = result_files.read(path / name, Evaluation)
         except ValueError as error:
             problems.append(f"{folder}/{name}: corrupted: {error}")
             continue
@@ -263,8 +146,9 @@ def active(path, config):
     if not path.exists():
         return None
     try:
-        file = _read(path, ActiveFile)
-    except ValueError as error:
+        file = result_files.read(path, ActiveFile)
+        task = configuration.from_dict({**config.resolved(), "task": file.task}, "task").resolved()["task"]
+    except (ValueError, ConfigurationError) as error:
         warn([f"{path}: corrupted: {error}"])
         return None
     wanted = {
@@ -273,8 +157,8 @@ def active(path, config):
         "task": {**config.resolved()["task"], "data_dir": None},
     }
     has = {key: getattr(file, key) for key in wanted if key not in ("queries", "task")}
-    has |= {"queries": len(file.labelled) - 1, "task": {**file.task, "data_dir": None}}
-    if changed := configuration.difference(wanted, has):
+    has |= {"queries": len(file.labelled) - 1, "task": {**task, "data_dir": None}}
+    if changed := identity.difference(wanted, has):
         warn([f"{path}: another run or test: expected {changed[0]}={changed[1]}. Received: {changed[0]}={changed[2]}."])
         return None
     return file
@@ -282,24 +166,7 @@ def active(path, config):
 
 def _timing(path, name, timings, problems):
     try:
-        file = _read(path, TimingFile)
+        file = result_files.read(path, TimingFile)
         timings.extend([Timing(configuration.from_dict(entry.config, "config"), entry, file) for entry in file.entries])
     except (ValueError, ConfigurationError) as error:
         problems.append(f"{name}: corrupted: {error}")
-
-
-def _read(path, model):
-    """A file's model; raises a ValueError with a one-line message."""
-    try:
-        text = path.read_text(encoding="utf-8")
-        json.loads(text)
-        return model.model_validate_json(text)
-    except json.JSONDecodeError as error:
-        raise ValueError(f"not JSON (line {error.lineno}: {error.msg}).") from error
-    except RecursionError as error:
-        raise ValueError("not a result: nested too deep.") from error
-    except pydantic.ValidationError as error:
-        first = error.errors()[0]
-        raise ValueError(f"{'.'.join(map(str, first['loc']))}: {first['msg']}.") from error
-    except OSError as error:
-        raise ValueError(f"cannot be read: {error.strerror}.") from error

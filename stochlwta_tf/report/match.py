@@ -6,7 +6,7 @@ from typing import NamedTuple
 import numpy as np
 
 from stochlwta_tf import intervals
-from stochlwta_tf.config import configuration, identity
+from stochlwta_tf.config import identity
 from stochlwta_tf.errors import ConfigurationError
 
 
@@ -125,7 +125,7 @@ class Matcher:
                 and result.config.name == config.name
                 and (has != trained or result.file == "evaluation.json" and not cell.row.test)
             ):
-                key, old, new = configuration.difference(*((trained, has) if has != trained else (tested, has_test)))
+                key, old, new = identity.difference(*((trained, has) if has != trained else (tested, has_test)))
                 self._note(f"{result.folder}: not {config.name} as {cell.config} has it: {key}={old}. Received: {key}={new}.")
         return found
 

@@ -11,7 +11,7 @@ half of its 95 % interval (Student's t; in tables over seeds and tasks together)
 `docs/protocols.md`); numbers of different protocols or batch statistics never share a table."""
 
 
-def page(collected, runs):
+def text(collected, runs):
     """The page as Markdown, and the notes of its tables.
 
     Args:
@@ -21,10 +21,10 @@ def page(collected, runs):
     Returns:
         Text, a tuple of lines.
     """
-    blocks, notes, empty = [_HEAD.format(runs=runs), *_reading(runs / "reading.md")], [], []
+    blocks, notes, empty = [_HEAD.format(runs=runs), *_discussion(runs / "discussion.md")], [], []
     for name in [name for name in lookup.suites() if name.startswith("table")]:
         suite = suites.load(name)
-        table = tables.table(suite, collected)
+        table = tables.fill(suite, collected)
         notes += table.notes
         if any(entry.ours is not None for _, entries in table.groups for entry in entries):
             blocks.append(render.markdown(table, level=2, commands=False).rstrip("\n"))
@@ -41,7 +41,7 @@ def page(collected, runs):
     return "\n\n".join(blocks) + "\n", tuple(dict.fromkeys(notes))
 
 
-def _reading(path):
+def _discussion(path):
     """The hand-written text, if there is one."""
     return [path.read_text(encoding="utf-8").strip()] if path.exists() else []
 

@@ -72,7 +72,7 @@ class Table(NamedTuple):
     notes: tuple
 
 
-def table(suite, collected):
+def fill(suite, collected):
     """Fills a suite's cells with collected results.
 
     Args:
@@ -84,7 +84,7 @@ def table(suite, collected):
 
     Example:
 
-    >>> table(suites.load("table5"), collect("results"))
+    >>> fill(suites.load("table5"), collect.read("results"))
     """
     matcher, cells = Matcher(collected), suite.cells()
     groups = matcher.groups(cells) or [None]
@@ -102,7 +102,7 @@ def _entry(matcher, cell, group, runs):
         return entry._replace(unknown=cell.config)
     matched, timing = matcher.matched(cell, group) if group else None, matcher.timing(cell)
     if measure.source == "timing" and timing and (spread := getattr(timing.entry, measure.key)):
-        return _timed(entry, timing, spread)._replace(batch=timing.config.training.batch if measure.key == "train" else None)
+        return _timed(entry, timing, spread)._replace(batch=timing.config.training.meta_batch_size if measure.key == "train" else None)
     if measure.source == "parameters" and (matched or (counted := matcher.counted(cell))):
         of = (matched.results[0].evaluation if matched else counted.entry).parameters
         made_by = matched.results[0].evaluation.command if matched else counted.file.command

@@ -4,7 +4,7 @@ from stochlwta_tf.tasks.cifar100 import Cifar100
 from stochlwta_tf.tasks.class_bank import ClassBank
 from stochlwta_tf.tasks.glyphs import Glyphs
 from stochlwta_tf.tasks.image_folder import ImageFolder
-from stochlwta_tf.tasks.images import ImageTasks
+from stochlwta_tf.tasks.image_tasks import ImageTasks
 from stochlwta_tf.tasks.miniimagenet import MiniImageNet
 from stochlwta_tf.tasks.omniglot import Omniglot
 from stochlwta_tf.tasks.sinusoid import Sinusoid

@@ -8,7 +8,7 @@ from stochlwta_tf.errors import ConfigurationError, DataError
 from stochlwta_tf.tasks.cache import cached_bank
 from stochlwta_tf.tasks.class_bank import ClassBank
 from stochlwta_tf.tasks.class_lists import class_list
-from stochlwta_tf.tasks.images import ImageTasks
+from stochlwta_tf.tasks.image_tasks import ImageTasks
 from stochlwta_tf.tasks.protocols import ProtocolName
 from stochlwta_tf.tasks.tfds_source import prepared
 

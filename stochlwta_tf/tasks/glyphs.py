@@ -15,7 +15,7 @@ from PIL import Image, ImageDraw, ImageFilter, ImageFont, features
 
 from stochlwta_tf.tasks.cache import cached_bank
 from stochlwta_tf.tasks.class_bank import ClassBank
-from stochlwta_tf.tasks.images import ImageTasks
+from stochlwta_tf.tasks.image_tasks import ImageTasks
 
 SCRIPTS = {  # first words of the characters' Unicode names
     "train": ("LATIN", "CYRILLIC", "CANADIAN", "GEORGIAN", "LISU"),

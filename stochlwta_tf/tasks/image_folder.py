@@ -18,7 +18,7 @@ from stochlwta_tf.tasks.class_bank import ClassBank
 from stochlwta_tf.tasks.class_split import NotNegative, by_seed, from_file
 from stochlwta_tf.tasks.decoding import EXTENSIONS, decode, in_parallel, is_leftover, is_picture
 from stochlwta_tf.tasks.duplicates import distinct, duplicates
-from stochlwta_tf.tasks.images import ImageTasks
+from stochlwta_tf.tasks.image_tasks import ImageTasks
 from stochlwta_tf.tasks.protocols import ProtocolName
 from stochlwta_tf.tasks.task import at_least
 

@@ -15,7 +15,7 @@ from stochlwta_tf.tasks import miniimagenet_layouts as layouts
 from stochlwta_tf.tasks.cache import cached_bank
 from stochlwta_tf.tasks.class_bank import ClassBank
 from stochlwta_tf.tasks.decoding import in_parallel
-from stochlwta_tf.tasks.images import ImageTasks
+from stochlwta_tf.tasks.image_tasks import ImageTasks
 from stochlwta_tf.tasks.protocols import ProtocolName
 from stochlwta_tf.tasks.task import SPLITS
 

@@ -28,10 +28,10 @@ class Sinusoid(TaskDistribution):
     Args:
         split, batch, seed: As in `TaskDistribution`.
         setting: `"default"` or `"challenging"`.
-        points: Support points (K).
+        shot: Support points (K).
         queries: Evenly spaced query points of a validation or test task.
         train_queries: Random query points of a training task; 0 for learners that use the support set alone.
-        train_points: Support points of a training task; `None` for K.  Reptile's authors train on 50 and test on 10.
+        train_shot: Support points of a training task; `None` for K.  Reptile's authors train on 50 and test on 10.
 
     Raises:
         ConfigurationError: If an option is out of its range.
@@ -46,6 +46,7 @@ class Sinusoid(TaskDistribution):
     kind, likelihood = "regression", "gaussian"
     input_shape = (1,)
     outputs = 1
+    renamed_options = {"points": "shot", "train_points": "train_shot"}
 
     def __init__(
         self,
@@ -54,24 +55,24 @@ class Sinusoid(TaskDistribution):
         seed: int,
         *,
         setting: Literal["default", "challenging"] = "default",
-        points: Annotated[int, Field(ge=1)] = 10,
+        shot: Annotated[int, Field(ge=1)] = 10,
         queries: Annotated[int, Field(ge=2)] = 100,
         train_queries: Annotated[int, Field(ge=0)] = 10,
-        train_points: Annotated[int, Field(ge=1)] | None = None,
+        train_shot: Annotated[int, Field(ge=1)] | None = None,
     ) -> None:
         super().__init__(split, batch, seed)
         if setting not in _SETTINGS:
             raise ConfigurationError(f"setting must be one of {', '.join(_SETTINGS)}. Received: setting={setting}.")
-        if split == "train" and train_points is not None:
-            points = train_points
-        at_least(1, points=points)
+        if split == "train" and train_shot is not None:
+            shot = train_shot
+        at_least(1, shot=shot)
         at_least(2, queries=queries)
         at_least(0, train_queries=train_queries)
-        self.setting, self.points, self.queries, self.train_queries = setting, points, queries, train_queries
+        self.setting, self.shot, self.queries, self.train_queries = setting, shot, queries, train_queries
 
     def pool(self, start: int | None, size: int) -> tuple[dict[str, Any], np.ndarray]:
         start = _LABELLED if start is None else start
-        return {"points": start + size}, np.arange(start + size) < start
+        return {"shot": start + size}, np.arange(start + size) < start
 
     def query_groups(self, batch: Task) -> tuple[np.ndarray, int, str]:
         x = batch.query_x.numpy()[..., 0]
@@ -81,14 +82,14 @@ class Sinusoid(TaskDistribution):
         phase_bound, (low, high), noise = _SETTINGS[self.setting]
         u = random.uniform(random.fold_in(keys, 0, tag=1), (3, 1, 1))
         amplitude, phase, frequency = 0.1 + 4.9 * u[:, 0], phase_bound * u[:, 1], low + (high - low) * u[:, 2]
-        support_x = _random_x(random.fold_in(keys, 0, tag=2), self.points)
+        support_x = _random_x(random.fold_in(keys, 0, tag=2), self.shot)
         if self.split == "train":
             query_x = _random_x(random.fold_in(keys, 0, tag=3), self.train_queries)
         else:
             query_x = tf.tile(tf.linspace(-5.0, 5.0, self.queries)[None, :, None], [keys.shape[0], 1, 1])
         support_y, query_y = (amplitude * tf.sin(frequency * x + phase) for x in (support_x, query_x))
         if noise:
-            support_y += noise * amplitude * random.normal(random.fold_in(keys, 0, tag=4), (self.points, 1))
+            support_y += noise * amplitude * random.normal(random.fold_in(keys, 0, tag=4), (self.shot, 1))
         return Task(support_x, support_y, query_x, query_y, random.fold_in(keys, 0))
 
 

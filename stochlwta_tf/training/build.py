@@ -52,7 +52,7 @@ def tasks(config, split, classes=None):
     with _named("task"):
         return make(
             split,
-            config.training.batch if training else config.evaluation.batch,
+            config.training.meta_batch_size if training else config.evaluation.batch,
             config.seed if training else config.evaluation.seed,
             **config.task.options(),
             **recorded,
@@ -145,7 +145,7 @@ def optimizer(config):
 
     options, rate = config.optimizer, config.optimizer.learning_rate
     if options.schedule == "linear":
-        rate = keras.optimizers.schedules.PolynomialDecay(rate, config.training.iterations, options.final)
+        rate = keras.optimizers.schedules.PolynomialDecay(rate, config.training.iterations, options.end_learning_rate)
     kind = {"sgd": keras.optimizers.SGD, "adam": keras.optimizers.Adam}[options.name]
     return kind(rate, clipnorm=options.clip_norm, clipvalue=options.clip_value)
 

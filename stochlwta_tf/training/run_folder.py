@@ -12,7 +12,7 @@ from pathlib import Path
 
 import filelock
 
-from stochlwta_tf.config import configuration
+from stochlwta_tf.config import configuration, identity
 from stochlwta_tf.errors import ConfigurationError, UserError
 
 
@@ -55,7 +55,7 @@ class RunFolder:
         if self.config.exists():
             if not resume:
                 raise UserError(f"{self.path} already contains a run: resume it with --resume, or choose another folder with --out.")
-            changed = configuration.difference(configuration.load(self.config).resolved(), config.resolved())
+            changed = identity.difference(configuration.load(self.config).resolved(), config.resolved())
             if changed:
                 key, old, new = changed
                 raise ConfigurationError(f"{self.config}: the run to resume has {key}={old}. Received: {key}={new}.")

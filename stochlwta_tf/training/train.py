@@ -3,7 +3,7 @@
 import tensorflow as tf
 
 from stochlwta_tf.errors import ConfigurationError, NonFiniteError
-from stochlwta_tf.learners.failure import explain_failure
+from stochlwta_tf.learners.non_finite import explain_failure
 from stochlwta_tf.tasks.protocols import PROTOCOLS
 from stochlwta_tf.training import build, data_record
 from stochlwta_tf.training.best import BestWeights
@@ -50,7 +50,7 @@ def train(config, folder):
 def fit(config, folder, learner, splits):
     """Meta-trains a compiled learner from the run's last checkpoint to the last iteration."""
     training = config.training
-    checkpoints = Checkpoints(folder.checkpoints, learner, training.keep)
+    checkpoints = Checkpoints(folder.checkpoints, learner, training.max_to_keep)
     checkpoints.restore()
     done = int(learner.optimizer.iterations)
     log = MetricsLog(folder, done, training.log_every)

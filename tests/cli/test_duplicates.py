@@ -13,7 +13,7 @@ def test_command_prints_a_table_and_says_what_is_wrong(tmp_path, capsys, monkeyp
             Image.new("RGB", (4, 4), (c if i else 9, i, 0)).save(tmp_path / "data" / f"c{c}" / f"{i}.png")
     (tmp_path / "c.yaml").write_text(
         "{name: x, task: {name: image_folder, data_dir: D, size: 4, class_split: [1, 1, 1], way: 1, queries: 1}, network: {name: mlp},"
-        " learner: {name: maml}, optimizer: {name: sgd, learning_rate: 1}, training: {iterations: 100, batch: 1}}"
+        " learner: {name: maml}, optimizer: {name: sgd, learning_rate: 1}, training: {iterations: 100, meta_batch_size: 1}}"
     )
     command = ["--config", str(tmp_path / "c.yaml"), "--set"]
     assert main([*command, f"task.data_dir={tmp_path / 'data'}"]) == 0

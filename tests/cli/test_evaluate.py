@@ -19,7 +19,7 @@ REGRESSION = {
     "network": {"name": "mlp", "units": [4]},
     "learner": {"name": "reptile", "inner_steps": 1},
     "optimizer": {"name": "sgd", "learning_rate": 0.1},
-    "training": {"iterations": 100, "batch": 4},
+    "training": {"iterations": 100, "meta_batch_size": 4},
     "evaluation": {"tasks": 10, "batch": 4},
 }
 
@@ -82,7 +82,7 @@ def test_inner_steps_of_the_test_go_before_the_learners_own_for_tests():
 
 def test_one_test_has_the_measures_after_several_numbers_of_steps(run, tmp_path, capsys):
     out = tmp_path / "steps.json"
-    assert evaluate.main(["--run", str(run.path), "--set", "evaluation.steps=[0, 1, 3]", "--out", str(out)]) == 0
+    assert evaluate.main(["--run", str(run.path), "--set", "evaluation.inner_step_counts=[0, 1, 3]", "--out", str(out)]) == 0
     result = json.loads(out.read_text())
     assert list(result["after_steps"]) == ["0", "1", "3"]
     assert result["after_steps"]["1"]["mse"]["value"] == result["measures"]["mse"]["value"]  # the run's own number of steps
@@ -146,7 +146,7 @@ def test_a_test_that_diverges_is_no_result(run, tmp_path, capsys):
     assert evaluate.main(command) == 3
     assert "10 of 10 test tasks diverged, first task 0, so there is no median: evaluation.inner_clip_norm" in capsys.readouterr().err
     assert not out.exists()
-    assert evaluate.main([*command[:-1], "evaluation.test_inner_steps=0", "evaluation.steps=[0, 3]"]) == 0
+    assert evaluate.main([*command[:-1], "evaluation.test_inner_steps=0", "evaluation.inner_step_counts=[0, 3]"]) == 0
     assert list(json.loads(out.read_text())["after_steps"]) == ["0"]
     assert "after 3 inner steps: 10 of 10 test tasks diverged" in capsys.readouterr().out
 

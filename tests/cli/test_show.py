@@ -58,8 +58,8 @@ def test_overrides_and_a_changed_name_are_told(tmp_path):
     (tmp_path / "mine.yaml").write_text(
         f"extends: [{CONFIGS}/sinusoid_default_maml.yaml, part.yaml]\nname: mine\nlearner: {{name: reptile, saturation: null}}"
     )
-    values, sizes = shown(show.text(tmp_path / "mine.yaml", ["training.batch=3", "learner.inner_lr=0.25"]))
-    assert values["training", "batch"] == (3, "--set") and sizes[-1] == "# tasks in an iteration: 3"
+    values, sizes = shown(show.text(tmp_path / "mine.yaml", ["training.meta_batch_size=3", "learner.inner_lr=0.25"]))
+    assert values["training", "meta_batch_size"] == (3, "--set") and sizes[-1] == "# tasks in an iteration: 3"
     assert values["learner", "inner_lr"] == (0.25, "--set")
     assert values["learner", "name"] == ("reptile", f"{tmp_path}/mine.yaml")
     assert values["learner", "inner_steps"][1] == "default"  # MAML's options are not Reptile's

@@ -162,9 +162,9 @@ def test_every_run_is_tested_once_more_and_a_network_without_batch_normalisation
 
 
 def test_a_suite_has_overrides_and_a_budget_of_its_own(tiny, monkeypatch):
-    common = tiny.model_copy(update={"set": {"training.batch": 7, "network.units": [9]}})
+    common = tiny.model_copy(update={"set": {"training.meta_batch_size": 7, "network.units": [9]}})
     first, *_, b, _, _ = common.cells()
-    assert first.load().training.batch == 7 and first.load().network.units == (9,)
+    assert first.load().training.meta_batch_size == 7 and first.load().network.units == (9,)
     assert b.load().network.units == (3,)  # a row's own come after
     budgets_used = []
     monkeypatch.setattr(suite, "Runner", lambda out, budget: type("R", (), {"run": lambda self, s: budgets_used.append(budget) or []})())

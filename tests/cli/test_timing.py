@@ -17,7 +17,7 @@ TINY = {
     "network": {"name": "mlp", "units": [4]},
     "learner": {"name": "reptile", "inner_steps": 1},
     "optimizer": {"name": "sgd", "learning_rate": 0.01},
-    "training": {"iterations": 100, "batch": 4, "steps_per_execution": 5},
+    "training": {"iterations": 100, "meta_batch_size": 4, "steps_per_execution": 5},
 }
 
 
@@ -25,7 +25,7 @@ def test_a_suite_times_each_configuration_once_and_all_at_fifty_tasks():
     configs = timing._of_suite("table6", "timing", []).values()
     batches = {}
     for config in configs:
-        batches.setdefault(config.name, []).append(config.training.batch)
+        batches.setdefault(config.name, []).append(config.training.meta_batch_size)
     assert all(50 in each and len(set(each)) == len(each) for each in batches.values())
     assert batches["sinusoid_default"] == [50] and batches["sinusoid_default_maml"] == [25, 50]
 
@@ -49,7 +49,7 @@ def test_configurations_are_timed_in_turns(tmp_path, capsys):
     out = tmp_path / "results" / "timing.json"
     assert timing.main(["--config", *map(str, paths), "--rounds", "3", "--out", str(out)]) == 0
     assert "two: train " in capsys.readouterr().out
-    collected = collect.collect(out.parent)
+    collected = collect.read(out.parent)
     assert [(t.config.name, t.entry.parameters.trainable, t.entry.train.count) for t in collected.timings] == [
         ("one", 13, 3),
         ("two", 25, 3),

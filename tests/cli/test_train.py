@@ -26,7 +26,7 @@ TINY = {
     "learner": {"name": "reptile", "inner_steps": 1},
     "optimizer": {"name": "adam", "learning_rate": 0.01, "schedule": "linear"},
     "training": {
-        "iterations": 4000, "batch": 4, "log_every": 50, "validate_every": 1000, "validation_tasks": 8, "steps_per_execution": 25,
+        "iterations": 4000, "meta_batch_size": 4, "log_every": 50, "validate_every": 1000, "validation_tasks": 8, "steps_per_execution": 25,
     },
     "evaluation": {"tasks": 6, "batch": 4, "inner_steps": 3},
 }  # fmt: skip

@@ -3,7 +3,7 @@
 import pytest
 import yaml
 
-from stochlwta_tf.config import configuration
+from stochlwta_tf.config import configuration, identity, renamed
 from stochlwta_tf.errors import ConfigurationError
 from tests.helpers import REPOSITORY
 
@@ -13,7 +13,7 @@ SINUSOID = {
     "network": {"name": "dense_lwta", "blocks": [4]},
     "learner": {"name": "stochlwta"},
     "optimizer": {"name": "sgd", "learning_rate": 0.25},
-    "training": {"iterations": 8, "batch": 4, "log_every": 4, "steps_per_execution": 2},
+    "training": {"iterations": 8, "meta_batch_size": 4, "log_every": 4, "steps_per_execution": 2},
 }
 
 
@@ -41,7 +41,7 @@ def test_the_evaluation_may_override_the_learner():
     ("values", "message"),
     [
         (changed(network={"blokcs": [4]}), "unknown key network.blokcs. Did you mean 'blocks'? Allowed: name, blocks, "),
-        (changed(training={"batches": 4}), "unknown key training.batches. Did you mean 'batch'?"),
+        (changed(training={"iteration": 4}), "unknown key training.iteration. Did you mean 'iterations'?"),
         (changed(optimiser={"name": "sgd"}), "unknown key optimiser. Did you mean 'optimizer'?"),
         (
             changed(optimizer={"learning_rate": "fast"}),
@@ -67,7 +67,7 @@ def test_the_evaluation_may_override_the_learner():
         (changed(evaluation={"draws": 0}), "evaluation.draws must be greater than or equal to 1. Received: evaluation.draws=0."),
         (changed(optimizer={"name": "rmsprop"}), "optimizer.name must be 'sgd' or 'adam'. Received: optimizer.name=\"rmsprop\"."),
         ({k: v for k, v in SINUSOID.items() if k != "task"}, "task is missing. Allowed: task.name=sinusoid, "),
-        ({**SINUSOID, "training": {"batch": 4}}, "training.iterations is missing."),
+        ({**SINUSOID, "training": {"meta_batch_size": 4}}, "training.iterations is missing."),
         ({**SINUSOID, "task": "sinusoid"}, "task must be a section with a name: sinusoid, "),
         ({**SINUSOID, "name": "../tiny"}, "name must match pattern"),
         (
@@ -94,8 +94,8 @@ def test_what_is_wrong_is_one_line_that_names_the_key(values, message):
 
 def test_difference_names_the_first_key():
     a, b = configuration.from_dict(SINUSOID).resolved(), configuration.from_dict(changed(learner={"inner_lr": 0.1})).resolved()
-    assert configuration.difference(a, b) == ("learner.inner_lr", 0.003, 0.1)
-    assert configuration.difference(a, a) is None
+    assert identity.difference(a, b) == ("learner.inner_lr", 0.003, 0.1)
+    assert identity.difference(a, a) is None
 
 
 @pytest.mark.parametrize("section", ["optimizer", "training", "evaluation", "active_learning", "runtime"])
@@ -106,10 +106,42 @@ def test_the_documentation_has_every_key_with_its_default(section):
         assert f"| `{key}` | {default.replace('0.0', '0')} |" in text
 
 
-def test_a_renamed_option_is_read_under_its_old_name_and_said_once(capfd):
-    configuration._say_renamed.cache_clear()  # an earlier test may have made it say so
-    values = changed(learner={"saturation": 1e-7})
+OLD_NAMES = {
+    "task": {"points": 6, "train_points": 50},
+    "learner": {"saturation": 1e-7},
+    "optimizer": {"schedule": "linear", "final": 0.001},
+    "training": {"batch": 7, "keep": 3},
+    "evaluation": {"steps": [0, 2], "saturation": 1e-5},
+}
+
+
+def test_former_names_are_read_and_said_once(capfd, monkeypatch):
+    monkeypatch.setattr(renamed, "_said", set())
+    values = changed(**OLD_NAMES)
+    del values["training"]["meta_batch_size"]
     for _ in range(2):
         config = configuration.from_dict(values)
-        assert config.learner.probability_clip == 1e-7 and "saturation" not in config.resolved()["learner"]
-    assert capfd.readouterr().err == "learner.saturation is now called learner.probability_clip; the value is used under the new name.\n"
+    assert (config.task.shot, config.task.train_shot, config.learner.probability_clip) == (6, 50, 1e-7)
+    assert (config.optimizer.end_learning_rate, config.training.meta_batch_size, config.training.max_to_keep) == (0.001, 7, 3)
+    assert (config.evaluation.inner_step_counts, config.evaluation.overrides()) == ((0, 2), {"probability_clip": 1e-5})
+    (line,) = capfd.readouterr().err.splitlines()
+    assert line.startswith("Former names of keys are read as their present ones: ")
+    for pair in (
+        "task.points → task.shot",
+        "training.batch → training.meta_batch_size",
+        "evaluation.saturation → evaluation.probability_clip",
+    ):
+        assert pair in line
+
+
+@pytest.mark.parametrize("last", ["batch", "meta_batch_size"])
+def test_the_value_that_was_set_last_counts_whatever_its_name(tmp_path, last):
+    first = {"batch": "meta_batch_size", "meta_batch_size": "batch"}[last]
+    base = changed()
+    del base["training"]["meta_batch_size"]
+    base["training"][last] = 1
+    (tmp_path / "base.yaml").write_text(yaml.safe_dump(base))
+    (tmp_path / "mine.yaml").write_text(f"extends: base.yaml\ntraining: {{{first}: 2}}")
+    assert configuration.load(tmp_path / "mine.yaml").training.meta_batch_size == 2
+    assert configuration.load(tmp_path / "mine.yaml", [f"training.{last}=3"]).training.meta_batch_size == 3
+    assert configuration.origins(tmp_path / "mine.yaml", [f"training.{last}=3"])["training", "meta_batch_size"] == "--set"

@@ -53,8 +53,8 @@ def test_the_papers_settings_are_in_the_shipped_configuration():
     config = configuration.load(REPOSITORY / "configs" / "omniglot_20w1s.yaml")
     assert (config.network.blocks, config.network.competitors, config.network.temperature) == ((16, 8), 2, 0.67)
     assert (config.learner.inner_lr, config.learner.inner_loss, config.learner.draws) == (0.003, "sum", 4)
-    assert (config.optimizer.learning_rate, config.optimizer.schedule, config.optimizer.final) == (0.25, "linear", 0)
-    assert (config.training.iterations, config.training.batch, config.task.way, config.task.shot) == (60000, 50, 20, 1)
+    assert (config.optimizer.learning_rate, config.optimizer.schedule, config.optimizer.end_learning_rate) == (0.25, "linear", 0)
+    assert (config.training.iterations, config.training.meta_batch_size, config.task.way, config.task.shot) == (60000, 50, 20, 1)
 
 
 if __name__ == "__main__":

@@ -23,7 +23,7 @@ TINY = {
     "network": {"name": "dense_lwta", "blocks": [2]},
     "learner": {"name": "stochlwta", "inner_steps": 1, "inner_clip_norm": 1},
     "optimizer": {"name": "sgd", "learning_rate": 0.1},
-    "training": {"iterations": 100, "batch": 4},
+    "training": {"iterations": 100, "meta_batch_size": 4},
     "evaluation": {"tasks": 5, "batch": 3},
     "active_learning": {"queries": 1, "pool": 6},
 }
@@ -126,7 +126,7 @@ def test_regression_candidates_are_points_of_the_tasks_with_the_noise_of_the_sup
     assert (labelled.tolist(), pool.tolist()) == ([0, 1, 2, 3], [4, 5, 6, 7, 8, 9])
     tasks = distribution.sample(0)
     assert tasks.support_x.shape == (3, 10, 1) and tasks.query_x.shape == (3, 7, 1)
-    quiet = build.tasks(configuration.from_dict({**TINY, "task": {**TINY["task"], "points": 10}}), "test").sample(0)
+    quiet = build.tasks(configuration.from_dict({**TINY, "task": {**TINY["task"], "shot": 10}}), "test").sample(0)
     np.testing.assert_array_equal(tasks.support_y, quiet.support_y)  # drawn as any support set of that size
 
 

@@ -44,6 +44,6 @@ CONFIG = {
     "network": {"name": "mlp", "units": [8]},
     "learner": {"name": "reptile", "inner_lr": 0.1, "inner_steps": 2},
     "optimizer": {"name": "sgd", "learning_rate": 0.5},
-    "training": {"iterations": 200, "batch": 1, "log_every": 50},
+    "training": {"iterations": 200, "meta_batch_size": 1, "log_every": 50},
     "evaluation": {"tasks": 40, "batch": 20},
 }

@@ -74,7 +74,7 @@ def cell(suite, row, column, variant=None):
 
 def table(runs, suite):
     """The table of a suite that results in a folder fill."""
-    return tables.table(_suite(suite), collect.collect(runs))
+    return tables.fill(_suite(suite), collect.read(runs))
 
 
 def entry(table, row, column, group=0, variant=None):

@@ -19,7 +19,7 @@ def image_tasks(dtype="float64", count=2, way=3, size=8, regression=False):
 
 
 def point_tasks(dtype="float32", count=4):
-    tasks = Sinusoid("train", batch=count, seed=3, points=4, train_queries=5).sample(0)
+    tasks = Sinusoid("train", batch=count, seed=3, shot=4, train_queries=5).sample(0)
     return Task(*(tf.cast(t, dtype) for t in tasks[:4]), tasks.key)
 
 

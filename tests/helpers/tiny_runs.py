@@ -9,7 +9,7 @@ VALUES = {
     "network": {"name": "dense_lwta", "blocks": [3, 2], "winners_kl_weight": 0, "weights_kl_weight": 0},
     "learner": {"name": "stochlwta", "inner_steps": 1, "draws": 5},
     "optimizer": {"name": "sgd", "learning_rate": 0.1},
-    "training": {"iterations": 100, "batch": 2},
+    "training": {"iterations": 100, "meta_batch_size": 2},
     "evaluation": {"tasks": 4, "batch": 2},
 }
 

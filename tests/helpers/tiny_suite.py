@@ -11,7 +11,7 @@ BASE = {
     "network": {"name": "mlp", "units": [4]},
     "learner": {"name": "reptile", "inner_steps": 1},
     "optimizer": {"name": "sgd", "learning_rate": 0.01, "schedule": "linear"},
-    "training": {"iterations": 200, "batch": 4, "log_every": 100, "steps_per_execution": 50},
+    "training": {"iterations": 200, "meta_batch_size": 4, "log_every": 100, "steps_per_execution": 50},
     "evaluation": {"tasks": 4, "batch": 2},
 }
 SUITE = {

@@ -58,7 +58,7 @@ def test_the_expectations_are_means_over_samples(float64, inject_noise):
     network.trainable_variables[0].assign([[0.4]])
     losses = []
     for samples, eps in ((2, [0.7, -0.2]), (1, [0.7]), (1, [-0.2])):
-        learner = ABML(network, likelihood="gaussian", inner_steps=0, samples=samples)
+        learner = ABML(network, likelihood="gaussian", inner_steps=0, train_draws=samples)
         learner.rho[0].assign([[-1.0]])
         inject_noise(*(np.full((1, 1), e) for e in eps))
         losses.append(float(learner.task_update(*learner.current_values(), line_task())[1][0]))

@@ -11,7 +11,7 @@ import tensorflow_probability as tfp
 
 from stochlwta_tf import networks, random
 from stochlwta_tf.learners import MAML, MetaLearner, Reptile, StochLWTA
-from stochlwta_tf.learners.failure import explain_failure
+from stochlwta_tf.learners.non_finite import explain_failure
 from stochlwta_tf.tasks.task import Task
 from tests.helpers.small_learners import QUERY, WAY, bits_of, point_classes, point_mlp, tiny_lwta
 from tests.helpers.small_tasks import one

@@ -8,8 +8,8 @@ import tensorflow_probability as tfp
 
 from stochlwta_tf import networks
 from stochlwta_tf.learners import ABML, BMAML, MAML, PLATIPUS
-from stochlwta_tf.learners.failure import explain_failure
 from stochlwta_tf.learners.meta_gradient import MetaGradientLearner, normal_kl
+from stochlwta_tf.learners.non_finite import explain_failure
 from tests.helpers.small_learners import bits_of
 from tests.helpers.small_tasks import one, point_tasks
 

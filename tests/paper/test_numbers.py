@@ -36,7 +36,7 @@ def test_reported_numbers(config, measure, value):
         ("glyphs_5w1s", "accuracy", []),
         ("sinusoid_default_tuned", "mse", []),  # other blocks
         ("sinusoid_default", "mse", ["training.iterations=20000"]),
-        ("sinusoid_default", "mse", ["task.points=5"]),
+        ("sinusoid_default", "mse", ["task.shot=5"]),
         ("sinusoid_default_maml", "mse", ["network.units=[8]"]),
         ("omniglot_20w1s", "accuracy", ["task.protocol=original_code"]),  # another scoring
         ("omniglot_20w1s_maml", "accuracy", ["training.iterations=8000"]),

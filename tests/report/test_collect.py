@@ -20,7 +20,7 @@ def rewrite(path, **changes):
 def test_results_are_found_however_deep_and_in_order(tmp_path):
     for seed, folder in ((1, "b/deeper/one"), (0, "a/two")):
         result_folders.write(tmp_path, OWN, 50.0, seed=seed, folder=folder)
-    collected = collect.collect(tmp_path)
+    collected = collect.read(tmp_path)
     assert [result.folder for result in collected.results] == ["a/two", "b/deeper/one"]
     assert collected.results[0].evaluation.measures["accuracy"].value == 50.0
     assert not collected.problems
@@ -44,7 +44,7 @@ def test_what_cannot_be_used_is_named_and_left_out(tmp_path):
     (tmp_path / "timing.json").write_text("{}")
     (tmp_path / "elsewhere").mkdir()
     (tmp_path / "elsewhere" / "notes.txt").write_text("not a run")
-    collected = collect.collect(tmp_path)
+    collected = collect.read(tmp_path)
     assert [result.path for result in collected.results] == [good]
     said = dict(problem.split(": ", 1) for problem in collected.problems)
     assert said.keys() == {
@@ -69,7 +69,7 @@ def test_a_stray_file_hides_no_run(tmp_path):
     result_folders.write(tmp_path, OWN, 50.0, folder="runs/good")
     (tmp_path / "evaluation-mine.json").write_text("{}")
     (tmp_path / "runs" / "config.yaml").write_text((tmp_path / "runs" / "good" / "config.yaml").read_text())
-    collected = collect.collect(tmp_path)
+    collected = collect.read(tmp_path)
     assert [result.folder for result in collected.results] == ["runs/good"]
     assert [problem.split(":")[0] for problem in collected.problems] == [".", "runs"]
 
@@ -78,7 +78,7 @@ def test_a_result_of_before_an_option_was_added_has_its_default(tmp_path):
     path = result_folders.write(tmp_path, OWN, 50.0) / "evaluation.json"
     task = json.loads(path.read_text())["task"]
     rewrite(path, task={key: value for key, value in task.items() if key not in ("data_dir", "queries")})
-    result = collect.collect(tmp_path).results[0]
+    result = collect.read(tmp_path).results[0]
     assert result.tested.task.queries == 15
 
 
@@ -95,4 +95,4 @@ def test_the_command_line_names_them_on_standard_error(tmp_path, capsys):
 
 def test_no_folder_is_one_line(tmp_path):
     with pytest.raises(UserError, match="--runs must be a folder of runs"):
-        collect.collect(tmp_path / "none")
+        collect.read(tmp_path / "none")

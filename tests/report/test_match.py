@@ -105,7 +105,7 @@ def test_two_results_on_the_same_tasks_are_compared_in_pairs(tmp_path):
     result_folders.write(tmp_path, own, 1.0, folder="b", per_task={"accuracy": [0.0, 1.0, 9.0, 3.0]}, tasks=4)
     result_folders.write(tmp_path, own, 1.0, folder="c", tasks=4)
     result_folders.write(tmp_path, own, 1.0, folder="d", per_task={"accuracy": [1.0, 2.0]}, tasks=2)
-    a, b, c, d = collect.collect(tmp_path).results
+    a, b, c, d = collect.read(tmp_path).results
     assert match.paired(a, b, "accuracy") == (1.0, 0.0)
     for other, message in ((c, "per_task must have accuracy. Received: nothing."), (d, "needs two tests on the same tasks.")):
         with pytest.raises(ConfigurationError, match=message):

@@ -12,12 +12,12 @@ def test_the_page_made_twice_is_the_same_byte_for_byte(runs):
     assert evaluate.main(["--page", "--runs", str(runs)]) == 0
     assert (runs / "README.md").read_bytes() == first
     assert "92.00 ± 6.57 / 97.79 / −5.79" in first.decode()
-    assert page.page(collect.collect(runs), runs)[0].encode() == first
+    assert page.text(collect.read(runs), runs)[0].encode() == first
 
 
 def test_the_page_begins_with_what_was_written_about_the_results(runs):
-    (runs / "reading.md").write_text("## In words\n\nCompeting units win.\n")
-    text, _ = page.page(collect.collect(runs), runs)
+    (runs / "discussion.md").write_text("## In words\n\nCompeting units win.\n")
+    text, _ = page.text(collect.read(runs), runs)
     assert text.index("# Results") < text.index("## In words\n\nCompeting units win.\n\n## Table") < text.index("## Every run")
 
 
@@ -34,4 +34,4 @@ def test_what_an_old_file_says_of_the_papers_number_is_not_read(tmp_path):
     result_folders.write(tmp_path, own, 0.0, measures={"accuracy": row})
     found = entry(result_folders.table(tmp_path, "tableD1"), "MAML", "accuracy", variant="small convolutions")
     assert (found.ours, found.paper, found.difference) == (36.0, None, None)
-    assert "95.48" not in page.page(collect.collect(tmp_path), tmp_path)[0]
+    assert "95.48" not in page.text(collect.read(tmp_path), tmp_path)[0]

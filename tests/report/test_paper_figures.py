@@ -32,7 +32,7 @@ def test_curves_are_means_over_seeds_of_what_was_validated(tmp_path, drawn):
         path = result_folders.write(tmp_path, cell("figure2", "StochLWTA-ML", "omniglot_20w1s"), 70.0, seed=seed)
         rows = "".join(f"{i},1.0,{v}\n" for i, v in zip((1000, 2000), values))
         (path / "metrics.csv").write_text(f"iteration,seconds,val_accuracy\n500,0.5,\n{rows}")
-    lines = paper_figures.FIGURES["2"](collect.collect(tmp_path), tmp_path / "a.png", "png")
+    lines = paper_figures.FIGURES["2"](collect.read(tmp_path), tmp_path / "a.png", "png")
     own = drawn[0]["lines"][0]
     assert (own["label"], own["printed"], own["x"]) == ("StochLWTA-ML", 98.0, [1000, 2000])
     assert list(own["y"]) == pytest.approx([55.0, 80.0])
@@ -48,7 +48,7 @@ def validated(runs, suite, row, column, values="1000,1.0,0.5", **options):
 
 def test_an_axis_says_whose_accuracy_it_is(tmp_path, drawn):
     validated(tmp_path, "figure2", "StochLWTA-ML", "omniglot_20w1s")
-    paper_figures.FIGURES["2"](collect.collect(tmp_path), tmp_path / "a.png", "png")
+    paper_figures.FIGURES["2"](collect.read(tmp_path), tmp_path / "a.png", "png")
     whose = "held-out classes" if cell("figure2", "StochLWTA-ML", "omniglot_20w1s").load().task.validation_classes else "training classes"
     assert drawn[0]["ylabel"] == f"validation accuracy, {whose}, %"
 
@@ -57,7 +57,7 @@ def test_a_panel_of_networks_without_batch_normalisation_does_not_say_transducti
     """A run of MAML that has no curve makes the group a transductive one; the drawn network has no batch normalisation."""
     validated(tmp_path, "figure2", "StochLWTA-ML", "omniglot_20w1s")
     result_folders.write(tmp_path, cell("figure2", "MAML", "omniglot_20w1s"), 80.0, statistics="transductive")
-    paper_figures.FIGURES["2"](collect.collect(tmp_path), tmp_path / "a.png", "png")
+    paper_figures.FIGURES["2"](collect.read(tmp_path), tmp_path / "a.png", "png")
     assert drawn[0]["title"] == "Omniglot 20-way 1-shot\nprotocol standard, no batch normalisation"
 
 
@@ -72,7 +72,7 @@ def test_a_method_has_one_colour_in_every_figure(tmp_path, monkeypatch):
 
     monkeypatch.setattr(matplotlib.axes.Axes, "plot", spy)
     for figure in ("2", "4a", "4b"):
-        paper_figures.FIGURES[figure](collect.collect(tmp_path), tmp_path / "a.png", "png")
+        paper_figures.FIGURES[figure](collect.read(tmp_path), tmp_path / "a.png", "png")
     assert colours == {name: {colour} for name, colour in style.METHODS.items()}
     assert len(set(style.METHODS.values())) == len(style.METHODS)
 
@@ -89,7 +89,7 @@ def test_times_are_drawn_from_zero(tmp_path, monkeypatch):
 def test_errors_of_regression_are_drawn_as_they_are(tmp_path, drawn):
     path = result_folders.write(tmp_path, cell("figure4a", "MAML", "sinusoid_default"), 0.2)
     (path / "metrics.csv").write_text("iteration,seconds,val_mse\n5000,1.0,0.5\n10000,2.0,0.25\n")
-    paper_figures.FIGURES["4a"](collect.collect(tmp_path), tmp_path / "a.png", "png")
+    paper_figures.FIGURES["4a"](collect.read(tmp_path), tmp_path / "a.png", "png")
     own = next(line for line in drawn[0]["lines"] if line["label"] == "MAML")
     assert (list(own["x"]), list(own["y"]), own["printed"]) == ([5000, 10000], [0.5, 0.25], 1.05)
 
@@ -112,7 +112,7 @@ def test_active_learning_is_drawn_by_its_queries_beside_random_choice(tmp_path, 
     written("Reptile", "{")
     written("ABML", active("BMAML", random=[40.0, 44.0]))
     written("PLATIPUS", active("PLATIPUS", entropy=[40.0, 44.0]))
-    lines = paper_figures.FIGURES["4c"](collect.collect(tmp_path), tmp_path / "a.png", "png")
+    lines = paper_figures.FIGURES["4c"](collect.read(tmp_path), tmp_path / "a.png", "png")
     by_method = {line["method"]: line for line in drawn[0]["lines"]}
     own, maml, reptile = (by_method.pop(method) for method in ("StochLWTA-ML", "MAML", "Reptile"))
     assert (list(own["x"]), list(own["y"][:2]), list(own["dashed"][:2]), own["printed"]) == (
@@ -135,7 +135,7 @@ def test_a_curve_is_drawn_under_the_protocol_that_it_was_validated_under(tmp_pat
     for protocol in ("standard", "original_code"):
         path = result_folders.write(tmp_path, own, 70.0, trained="standard", protocol=protocol)
     (path / "metrics.csv").write_text("iteration,seconds,val_accuracy\n1000,1.0,0.5\n")
-    paper_figures.FIGURES["2"](collect.collect(tmp_path), tmp_path / "a.png", "png")
+    paper_figures.FIGURES["2"](collect.read(tmp_path), tmp_path / "a.png", "png")
     assert [panel["title"] for panel in drawn] == ["Omniglot 20-way 1-shot\nprotocol standard, no batch normalisation"]
 
 
@@ -143,14 +143,14 @@ def test_a_curve_is_drawn_under_the_protocol_that_it_was_validated_under(tmp_pat
 def test_corrupted_metrics_are_a_missing_curve(tmp_path, drawn, text):
     path = result_folders.write(tmp_path, cell("figure2", "StochLWTA-ML", "omniglot_20w1s"), 70.0)
     (path / "metrics.csv").write_bytes(text)
-    lines = paper_figures.FIGURES["2"](collect.collect(tmp_path), tmp_path / "a.png", "png")
+    lines = paper_figures.FIGURES["2"](collect.read(tmp_path), tmp_path / "a.png", "png")
     assert any(line.startswith("missing: StochLWTA-ML, omniglot_20w1s: no val_accuracy in metrics.csv") for line in lines)
 
 
 def test_points_have_their_intervals_and_the_papers_beside_them(tmp_path, drawn):
     result_folders.write(tmp_path, cell("figure3c", "4", "omniglot_20w1s"), 50.0)
     result_folders.write(tmp_path, cell("figure3c", "7", "omniglot_20w1s"), 52.0)
-    paper_figures.FIGURES["3c"](collect.collect(tmp_path), tmp_path / "a.png", "png")
+    paper_figures.FIGURES["3c"](collect.read(tmp_path), tmp_path / "a.png", "png")
     assert drawn[0]["points"] == [(4.0, 50.0, 49.5, 50.5), (7.0, 52.0, 51.5, 52.5)]
     assert drawn[0]["printed"][4] == 97.8
 

@@ -17,7 +17,7 @@ def test_a_table_reads_times_and_parameters(tmp_path):
     }  # fmt: skip
     file = {"device": "a processor", "threads": {"intra_op": 0, "inter_op": 0}, "command": "timing", "entries": [entry]}
     (tmp_path / "timing-table6.json").write_text(json.dumps(file))
-    table = tables.table(suites.load("table6"), collect.collect(tmp_path))
+    table = tables.fill(suites.load("table6"), collect.read(tmp_path))
     found = {e.column: (e.ours, e.paper) for e in table.groups[0][1] if e.row == "StochLWTA-ML" and e.ours is not None}
     # Its own number of tasks is 50, as the paper's.
     times = {"train_ms": (20.0, None), "train_ms, 50 tasks": (20.0, 63.11), "predict_ms": (3.0, 25.45)}
@@ -39,5 +39,5 @@ def test_all_times_of_a_table_are_of_one_file(tmp_path):
 
     write("a", ["MAML", "StochLWTA-ML"], 10.0)
     write("b", ["StochLWTA-ML"], 99.0)
-    table = tables.table(suites.load("table6"), collect.collect(tmp_path))
+    table = tables.fill(suites.load("table6"), collect.read(tmp_path))
     assert {(e.row, e.ours) for e in table.groups[0][1] if e.measure == "train_ms" and e.ours} == {("MAML", 10.0), ("StochLWTA-ML", 10.0)}

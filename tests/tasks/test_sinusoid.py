@@ -38,7 +38,7 @@ def test_queries_are_noise_free_sinusoids_with_uniform_parameters(setting, phase
 def test_noise_is_on_the_support_alone_and_scales_with_the_amplitude():
     """Noise is what the support's y differ from the curve that the queries lie on."""
     for setting, expected in (("default", 0.0), ("challenging", 0.01)):
-        task = Sinusoid("train", 200, 0, setting=setting, points=40, train_queries=60).sample(0)
+        task = Sinusoid("train", 200, 0, setting=setting, shot=40, train_queries=60).sample(0)
         ratios = []
         for i in range(60):
             x, y = (np.asarray(v[i, :, 0], "float64") for v in (task.query_x, task.query_y))
@@ -60,14 +60,14 @@ def test_x_is_uniform_in_training_and_even_in_evaluation():
 
 
 def test_shapes_and_options():
-    tasks = Sinusoid("train", 4, 0, points=5, train_queries=0)
+    tasks = Sinusoid("train", 4, 0, shot=5, train_queries=0)
     task = tasks.sample(0)
     assert tasks.kind == "regression" and tasks.input_shape == (1,) and tasks.outputs == 1
     assert task.support_x.shape == task.support_y.shape == (4, 5, 1) and task.query_x.shape == (4, 0, 1) and task.key.shape == (4, 2)
     with pytest.raises(ConfigurationError, match="setting must be one of default, challenging. Received: setting=hard."):
         Sinusoid("train", 4, 0, setting="hard")
-    with pytest.raises(ConfigurationError, match="points must be at least 1. Received: points=0."):
-        Sinusoid("train", 4, 0, points=0)
+    with pytest.raises(ConfigurationError, match="shot must be at least 1. Received: shot=0."):
+        Sinusoid("train", 4, 0, shot=0)
 
 
 def test_a_batch_is_a_function_of_split_seed_and_index():

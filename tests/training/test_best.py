@@ -21,7 +21,15 @@ CONFIG = {
     "network": {"name": "mlp", "units": [8]},
     "learner": {"name": "fomaml", "inner_steps": 1},
     "optimizer": {"name": "adam", "learning_rate": 0.3},  # so high that the score goes up and down
-    "training": {"iterations": 60, "batch": 4, "log_every": 10, "validate_every": 10, "validation_tasks": 20, "keep_best": True, "keep": 6},
+    "training": {
+        "iterations": 60,
+        "meta_batch_size": 4,
+        "log_every": 10,
+        "validate_every": 10,
+        "validation_tasks": 20,
+        "keep_best": True,
+        "max_to_keep": 6,
+    },
     "evaluation": {"tasks": 20, "batch": 20},
 }
 

@@ -20,7 +20,7 @@ TINY = {
     "network": {"name": "mlp", "units": [3]},
     "learner": {"name": "fomaml", "inner_steps": 1},
     "optimizer": {"name": "sgd", "learning_rate": 0.1},
-    "training": {"iterations": 2, "batch": 2, "log_every": 1},
+    "training": {"iterations": 2, "meta_batch_size": 2, "log_every": 1},
     "evaluation": {"tasks": 4, "batch": 2},
 }
 

@@ -20,7 +20,7 @@ CONFIG = configuration.from_dict(
         "network": {"name": "dense_lwta"},
         "learner": {"name": "stochlwta"},
         "optimizer": {"name": "sgd", "learning_rate": 0.25},
-        "training": {"iterations": 100, "batch": 4},
+        "training": {"iterations": 100, "meta_batch_size": 4},
     }
 )
 

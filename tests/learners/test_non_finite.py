@@ -7,7 +7,7 @@ import tensorflow as tf
 
 from stochlwta_tf import networks
 from stochlwta_tf.learners import Reptile, StochLWTA
-from stochlwta_tf.learners.failure import explain_failure
+from stochlwta_tf.learners.non_finite import explain_failure
 from stochlwta_tf.tasks.task import Task
 from tests.helpers.small_learners import WAY, point_classes, tiny_lwta
 from tests.helpers.small_tasks import point_tasks
