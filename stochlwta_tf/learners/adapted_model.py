@@ -1,7 +1,7 @@
 """A learner adapted to one task, for users with arrays in hand."""
 
 import functools
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 import tensorflow as tf
@@ -9,25 +9,12 @@ from numpy.typing import ArrayLike
 
 from stochlwta_tf import random
 from stochlwta_tf.layers import BatchNormalization
+from stochlwta_tf.learners.prediction import Labels, Prediction
 
 if TYPE_CHECKING:
     from stochlwta_tf.learners.learner import MetaLearner
 
 _STATISTICS = ("support", "transductive")
-
-
-class Prediction(NamedTuple):
-    """Predictions of an adapted model on queries.
-
-    Attributes:
-        mean: Class probabilities, or regression means, averaged over draws, `[query, outputs]`.
-        draws: The network's outputs (logits, or means) in each of the B draws, `[B, query, outputs]`.
-        noise_std: Observation std of each draw's mean: a number, or, where it is learned, `[B, query, outputs]`. None for classes.
-    """
-
-    mean: np.ndarray
-    draws: np.ndarray
-    noise_std: float | np.ndarray | None = None
 
 
 class AdaptedModel:
@@ -40,7 +27,8 @@ class AdaptedModel:
     Args:
         learner: A `MetaLearner`.
         support_x: Inputs, `[support, ...]`.
-        support_y: Labels `[support]`, or targets `[support, outputs]`.
+        support_y: Labels `[support]`: integers from 0, or names; or targets `[support, outputs]`.  Classes that the support set lacks
+            have the probability 0.
         seed: Integer seed of the adaptation's noise.
         batch_statistics: Whose statistics batch normalisation applies to queries, whatever the learner's own option is: the support set's
             (`"support"`), or those of the queries given to one `predict` (`"transductive"`).  Without batch normalisation it has no effect.
@@ -69,7 +57,7 @@ class AdaptedModel:
         normalized = any(isinstance(layer, BatchNormalization) for layer in learner.network._flatten_layers())
         self._statistics = batch_statistics if normalized else None  # support statistics cost a second pass, for nothing without
         self.support_x = self._inputs("support_x", support_x)
-        support_y = self._targets(np.asarray(support_y))
+        support_y, self._labels = self._targets(np.asarray(support_y))
         self._key = random.key_from_seed(seed)
         psi, state = learner.current_values()
         adapt = learner.compiled_function(
@@ -91,7 +79,11 @@ class AdaptedModel:
         draws = predict(self.adapted, self.state, self.support_x, self._inputs("query_x", query_x), self._key)
         outputs, noise_std = learner.likelihood.split(draws)
         noise_std = noise_std.numpy() if tf.is_tensor(noise_std) else noise_std
-        return Prediction(learner.likelihood.predictive(draws).numpy(), outputs.numpy(), noise_std)
+        if self._labels is None:
+            return Prediction(learner.likelihood.predictive(draws).numpy(), outputs.numpy(), noise_std)
+        present = np.isin(np.arange(learner.targets), self._labels.columns)
+        mean = learner.likelihood.predictive(tf.where(present, draws, -np.inf)).numpy()
+        return Prediction(mean, outputs.numpy(), None, self._labels.classes, self._labels.columns)
 
     def _inputs(self, argument: str, x: ArrayLike) -> tf.Tensor:
         shape = self.learner.network.input_shape[1:]
@@ -108,11 +100,14 @@ class AdaptedModel:
             )
         return _finite(argument, tensor)
 
-    def _targets(self, y: np.ndarray) -> tf.Tensor:
-        self.learner.likelihood.check_targets(y, self.support_x.shape[0], self.learner.targets)
-        if self.learner.likelihood.kind == "categorical":
-            return tf.convert_to_tensor(y, tf.int32)
-        return _finite("support_y", _numbers("support_y", y, self.support_x.dtype))
+    def _targets(self, y: np.ndarray) -> tuple[tf.Tensor, Labels | None]:
+        """The targets as a tensor, and the labels of classes."""
+        labels = Labels.of(y, self.learner.targets) if self.learner.likelihood.kind == "categorical" else None
+        values = y if labels is None else labels.targets
+        self.learner.likelihood.check_targets(values, self.support_x.shape[0], self.learner.targets)
+        if labels is not None:
+            return tf.convert_to_tensor(values, tf.int32), labels
+        return _finite("support_y", _numbers("support_y", y, self.support_x.dtype)), None
 
 
 def _numbers(argument: str, values: np.ndarray, dtype: Any) -> tf.Tensor:

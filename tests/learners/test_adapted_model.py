@@ -103,7 +103,8 @@ X, Y = np.zeros((4, 2), "float32"), np.array([0, 1, 2, 0])
         (X, Y.astype("float32"), "Received: .*dtype=float32"),
         (X[:0], Y[:0], r"at least one example. Received: shape=\(0, 2\)"),
         (X, Y[:0], r"Received: shape=\(0,\), dtype=int64$"),
-        (X, np.array(["a", "b", "c", "a"]), r"Received: shape=\(4,\), dtype=<U1$"),
+        (X, np.array(["a", "b", "c", "d"]), "at most 3 classes, .* Received: 4 classes$"),
+        (X, np.array([["a", "b", "c", "a"]]), r"Received: shape=\(1, 4\), dtype=<U1$"),
     ],
 )
 def test_a_support_set_that_does_not_fit_is_refused(x, y, message):
