@@ -11,12 +11,16 @@ import sys
 import wrapt
 
 __version__ = "0.1.0"
-__all__ = ["layers", "learners", "networks", "objectives", "random", "tasks"]
+_MODULES = ("layers", "learners", "networks", "objectives", "random", "tasks")
+_FUNCTIONS = {"load": "inference", "read_pictures": "inference"}
+__all__ = [*_MODULES, *_FUNCTIONS]
 
 
 def __getattr__(name):
-    if name in __all__:
+    if name in _MODULES:
         return importlib.import_module(f"{__name__}.{name}")
+    if name in _FUNCTIONS:
+        return getattr(importlib.import_module(f"{__name__}.{_FUNCTIONS[name]}"), name)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 
@@ -26,9 +30,9 @@ def __dir__():
 
 def _register(imported):
     """Imports what has classes to register.  Amid the import of one of them it waits for the end of that one, which calls it again."""
-    under_way = [module for name in __all__ if (module := sys.modules.get(f"{__name__}.{name}")) and module.__spec__._initializing]
+    under_way = [module for name in _MODULES if (module := sys.modules.get(f"{__name__}.{name}")) and module.__spec__._initializing]
     if not [module for module in under_way if module is not imported]:
-        for name in __all__:
+        for name in _MODULES:
             importlib.import_module(f"{__name__}.{name}")
 
 
@@ -40,6 +44,6 @@ def _on_keras(keras):
     _register(keras)
 
 
-for _name in __all__:
+for _name in _MODULES:
     wrapt.register_post_import_hook(_register, f"{__name__}.{_name}")
 wrapt.register_post_import_hook(_on_keras, "keras")

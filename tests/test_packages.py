@@ -23,9 +23,9 @@ FLOORS = (
     ("learners",),
     ("config",),
     ("training", "paper"),
-    ("figures",),
+    ("figures", "inference"),
     ("evaluation",),
-    ("report",),
+    ("report", "sklearn"),
     ("cli",),
 )
 FLOOR = {room: floor for floor, rooms in enumerate(FLOORS) for room in rooms}

@@ -1,5 +1,6 @@
 """The base of all learners: a Keras model that wraps a network, adapts it to tasks and meta-trains it."""
 
+import json
 from typing import Annotated, Any, Literal
 
 import keras
@@ -120,7 +121,20 @@ class MetaLearner(MethodToolkit):
         self._diverged_metric = keras.metrics.Mean("diverged")
         self.task_runner = TaskRunner.for_network(network, runner, parallel_tasks)
         self.carried = []
+        self._trained_on = ""  # JSON: a dictionary would be tracked as state
         self.built = True  # `build()` would lock the attributes before a subclass adds its own weights
+
+    @property
+    def trained_on(self) -> dict[str, Any]:
+        """What the learner was trained on, as its training recorded it, saved with the model: `task`, its options; `classes`, their names.
+
+        Empty for a learner that was not trained from a configuration.
+        """
+        return json.loads(self._trained_on or "{}")
+
+    @trained_on.setter
+    def trained_on(self, record: dict[str, Any]) -> None:
+        self._trained_on = json.dumps(record)
 
     @property
     def draws_differ(self) -> bool:
@@ -225,12 +239,14 @@ class MetaLearner(MethodToolkit):
 
     def get_config(self) -> dict[str, Any]:
         config = {"network": keras.saving.serialize_keras_object(self.network), "likelihood": self.likelihood.kind}
-        return {**super().get_config(), **config}
+        return {**super().get_config(), **config, **({"trained_on": self._trained_on} if self._trained_on else {})}
 
     @classmethod
     def from_config(cls, config: dict[str, Any]) -> Self:
-        options = {cls.renamed_options.get(name, name): value for name, value in config.items() if name != "network"}
-        return cls(keras.saving.deserialize_keras_object(config["network"]), **options)
+        options = {cls.renamed_options.get(name, name): value for name, value in config.items() if name not in ("network", "trained_on")}
+        learner = cls(keras.saving.deserialize_keras_object(config["network"]), **options)
+        learner._trained_on = config.get("trained_on", "")
+        return learner
 
 
 def samples_in_prediction(network: keras.Model) -> bool:

@@ -131,8 +131,8 @@ class Labels(NamedTuple):
             classes, targets = np.unique(y, return_inverse=True)
             if len(classes) > outputs:
                 raise ValueError(
-                    f"`support_y` must have at most {outputs} classes, as many as the network was trained to tell apart; more need a training "
-                    f"with task.way={len(classes)}. Received: {len(classes)} classes"
+                    f"`support_y` must have at most {outputs} classes, as many as in training; more need a training with "
+                    f"task.way={len(classes)}. Received: {len(classes)} classes"
                 )
             return cls(targets, classes, np.arange(len(classes)))
         present = np.unique(y) if y.dtype.kind in "iu" else np.arange(0)

@@ -42,7 +42,7 @@ def is_picture(path: Path) -> bool:
     return path.suffix.lower() in EXTENSIONS and not any(map(is_leftover, path.parts))
 
 
-def decode(data: bytes, size: int, channels: int, where: str | Path) -> np.ndarray:
+def decode(data: bytes, size: int | None, channels: int, where: str | Path) -> np.ndarray:
     """The pixels of one picture.
 
     Transparent pictures are composited onto white, 16-bit ones keep their upper 8 bits (rounded), animations give their first frame, and
@@ -50,12 +50,12 @@ def decode(data: bytes, size: int, channels: int, where: str | Path) -> np.ndarr
 
     Args:
         data: The file's bytes.
-        size: Height and width of the result.
+        size: Height and width of the result; None to keep the picture's own.
         channels: 3 for RGB, 1 for greyscale.
         where: The file, for the message.
 
     Returns:
-        uint8 array `[size, size, channels]`.
+        uint8 array `[height, width, channels]`.
 
     Raises:
         DataError: If it is not a picture, is truncated or damaged, or has a mode without a fixed white.
@@ -69,9 +69,9 @@ def decode(data: bytes, size: int, channels: int, where: str | Path) -> np.ndarr
         with Image.open(io.BytesIO(data)) as image:
             image.load()
             image = _opaque(ImageOps.exif_transpose(image)).convert("RGB" if channels == 3 else "L")
-            if image.size != (size, size):
+            if size is not None and image.size != (size, size):
                 image = image.resize((size, size), Image.Resampling.LANCZOS)
-            return np.asarray(image).reshape(size, size, channels)
+            return np.asarray(image).reshape(image.height, image.width, channels)
     except Exception as error:  # Pillow raises many types: OSError for a cut file, SyntaxError for a broken PNG, ValueError for a mode
         reason = "it is not a picture" if isinstance(error, Image.UnidentifiedImageError) else str(error).splitlines()[0]
         raise DataError(f"{where}: cannot be decoded: {reason}. Received: {len(data)} bytes.") from error

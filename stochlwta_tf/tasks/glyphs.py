@@ -57,6 +57,11 @@ class Glyphs(ImageTasks):
         banks = bank.split({split: [n for n in bank.names if n.split()[0] in scripts] for split, scripts in SCRIPTS.items()})
         super().__init__(banks, split, batch, seed, **options)
 
+    @classmethod
+    def picture(cls, options: dict[str, Any], data: bytes, where: str | Path) -> np.ndarray:
+        """As the base, with dark ink on a bright ground made bright ink on a dark one."""
+        return 255 - super().picture(options, data, where)
+
 
 def draw_all() -> ClassBank:
     """Draws every character `DRAWINGS` times, as a `ClassBank` in the order of `SCRIPTS`."""

@@ -2,6 +2,7 @@
 
 import copy
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Annotated, Any
 
 import numpy as np
@@ -13,6 +14,7 @@ from stochlwta_tf import random
 from stochlwta_tf.errors import ConfigurationError, DataError
 from stochlwta_tf.tasks.augmentation import augmented
 from stochlwta_tf.tasks.class_bank import ClassBank
+from stochlwta_tf.tasks.decoding import decode
 from stochlwta_tf.tasks.protocols import PROTOCOLS, ProtocolName, check_disjoint
 from stochlwta_tf.tasks.task import Task, TaskDistribution, at_least
 
@@ -100,6 +102,24 @@ class ImageTasks(TaskDistribution):
     @classmethod
     def shapes(cls, options: dict[str, Any]) -> tuple[tuple[int, ...] | None, int | None]:
         return super().shapes(options)[0], options["way"]
+
+    @classmethod
+    def picture(cls, options: dict[str, Any], data: bytes, where: str | Path) -> np.ndarray:
+        """The pixels of a picture file as the tasks with these options have them, so that a trained model can predict it.
+
+        Args:
+            options: The options of the task, and `shape`, the shape of an image.
+            data: The file's bytes.
+            where: The file, for the message.
+
+        Returns:
+            uint8 array `[height, width, channels]`.
+
+        Raises:
+            DataError: If it cannot be decoded.
+        """
+        size, _, channels = options["shape"]
+        return decode(data, size, channels, where)
 
     def _check(self) -> None:
         try:

@@ -1,5 +1,6 @@
 """Omniglot (Lake, Salakhutdinov & Tenenbaum 2015): 1,623 handwritten characters, 20 drawings of each."""
 
+from pathlib import Path
 from typing import Annotated, Any
 
 import numpy as np
@@ -9,6 +10,7 @@ from pydantic import Field
 from stochlwta_tf.errors import ConfigurationError, DataError
 from stochlwta_tf.tasks.cache import cached_bank
 from stochlwta_tf.tasks.class_bank import ClassBank
+from stochlwta_tf.tasks.decoding import decode
 from stochlwta_tf.tasks.image_tasks import ImageTasks
 from stochlwta_tf.tasks.protocols import ProtocolName
 from stochlwta_tf.tasks.tfds_source import prepared
@@ -77,15 +79,25 @@ class Omniglot(ImageTasks):
         banks["validation"] = bank.subset(sorted(kept)) if kept else banks["train"]
         super().__init__(banks, split, batch, seed, protocol=protocol, **options)
 
+    @classmethod
+    def picture(cls, options: dict[str, Any], data: bytes, where: str | Path) -> np.ndarray:
+        """As the base, resized and inverted as the drawings are."""
+        return shrunk(tf.constant(decode(data, None, 1, where)), options.get("invert", True), options.get("antialias", True)).numpy()
+
+
+def shrunk(image: tf.Tensor, invert: bool, antialias: bool) -> tf.Tensor:
+    """A drawing `[height, width, 1]`, dark ink on white, as a uint8 image of 28x28 pixels; with `invert` bright ink on black."""
+    image = tf.image.resize(image, (28, 28), "bilinear", antialias=antialias)
+    image = tf.cast(tf.round(tf.clip_by_value(image, 0.0, 255.0)), tf.uint8)
+    return 255 - image if invert else image
+
 
 def load(invert: bool = True, antialias: bool = True, data_dir: str | None = None) -> ClassBank:
     """All of Omniglot as a `ClassBank` of 28x28 images; class names look like `"background/Greek_3"`."""
     builder = prepared("omniglot", "Omniglot", data_dir)
 
     def shrink(example: dict[str, tf.Tensor]) -> tuple[tf.Tensor, tf.Tensor]:
-        image = tf.image.resize(example["image"][..., :1], (28, 28), "bilinear", antialias=antialias)
-        image = tf.cast(tf.round(tf.clip_by_value(image, 0.0, 255.0)), tf.uint8)
-        return 255 - image if invert else image, example["label"]
+        return shrunk(example["image"][..., :1], invert, antialias), example["label"]
 
     images, labels = [], []
     names: list[str] = []

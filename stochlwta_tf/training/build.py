@@ -122,8 +122,8 @@ def for_test(learner, config):
         return learner.with_options(**overrides) if overrides else learner
 
 
-def saved_learner(path, distribution):
-    """The learner saved in a file, checked to fit the tasks."""
+def saved_learner(path, distribution=None):
+    """The learner saved in a file, checked to fit the tasks if these are given."""
     import keras
 
     import stochlwta_tf.learners  # noqa: F401  the classes that a saved learner is made of
@@ -132,6 +132,8 @@ def saved_learner(path, distribution):
         learner = keras.saving.load_model(path)
     except (OSError, ValueError, TypeError) as error:
         raise UserError(f"{path}: cannot be loaded: {str(error).strip().splitlines()[0][:200]}") from error
+    if distribution is None:
+        return learner
     has = (tuple(learner.network.input_shape[1:]), learner.targets)
     needed = (tuple(distribution.input_shape), distribution.outputs)
     if has != needed:

@@ -42,6 +42,10 @@ def train(config, folder):
         fit(config, folder, learner, splits)
         if config.training.keep_best and folder.best.exists():
             learner.load_weights(folder.best)
+        task = {
+            key: value for key, value in config.resolved()["task"].items() if key not in ("data_dir", "split_file")
+        }  # paths of a machine
+        learner.trained_on = {"task": task, "classes": build.class_names(splits["train"])}
         with replacing(folder.model) as part:
             learner.save(part)
     return splits

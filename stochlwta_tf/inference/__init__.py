@@ -1,0 +1,6 @@
+"""Trained models for use: loading them, and pictures as they were trained on."""
+
+from stochlwta_tf.inference.load import load
+from stochlwta_tf.inference.pictures import read_pictures
+
+__all__ = ["load", "read_pictures"]

@@ -1,0 +1,65 @@
+"""Picture files as a learner's inputs, prepared as those that it was trained on."""
+
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+import numpy as np
+
+from stochlwta_tf.errors import DataError, UserError
+from stochlwta_tf.learners import MetaLearner
+from stochlwta_tf.tasks import TASKS
+from stochlwta_tf.tasks.decoding import decode, in_parallel
+from stochlwta_tf.tasks.image_tasks import ImageTasks
+
+
+def read_pictures(learner: MetaLearner, files: Sequence[str | Path]) -> np.ndarray:
+    """The pixels of picture files, sized, coloured and scaled as in the learner's training.
+
+    A model of Omniglot, for example, wants bright ink on a dark ground, and gets it from drawings of dark ink on white.
+
+    Args:
+        learner: A learner of images; what it was trained on is saved in its file (`learner.trained_on`).  Without that record, pictures
+            are resized to its input and scaled to [0, 1].
+        files: Picture files.
+
+    Returns:
+        float32 array `[files, height, width, channels]`.
+
+    Raises:
+        UserError: The learner's inputs are no images.
+        DataError: Files that cannot be read or decoded; the message names each.
+
+    Example:
+
+    >>> x = read_pictures(learner, ["new/cat.jpg", "new/dog.png"])
+    """
+    pixels = _preparation(learner)
+
+    def read(file: str | Path) -> np.ndarray | str:
+        try:
+            return pixels(Path(file).read_bytes(), file)
+        except OSError as error:
+            return f"{file}: cannot be read: {error.strerror}."
+        except DataError as error:
+            return str(error)
+
+    found = list(in_parallel(read, files, "Decoding"))
+    wrong = [what for what in found if isinstance(what, str)]
+    if wrong:
+        more = f" ({len(wrong)} such files: {', '.join(message.partition(': ')[0] for message in wrong)})" if len(wrong) > 1 else ""
+        raise DataError(f"{wrong[0]}{more}")
+    if not found:
+        return np.zeros((0, *learner.network.input_shape[1:]), "float32")
+    return np.stack(found).astype("float32") / 255.0
+
+
+def _preparation(learner: MetaLearner) -> Callable[[bytes, str | Path], np.ndarray]:
+    """The function from a file's bytes and name to uint8 pixels."""
+    shape = tuple(learner.network.input_shape[1:])
+    if len(shape) != 3 or shape[0] != shape[1] or shape[2] not in (1, 3):
+        raise UserError(f"pictures need a model whose inputs are square images with 1 or 3 channels. Received: inputs of shape {shape}.")
+    trained_on = learner.trained_on.get("task", {})
+    kind = TASKS.get(trained_on.get("name"))
+    if kind is None or not issubclass(kind, ImageTasks):
+        return lambda data, where: decode(data, shape[0], shape[2], where)
+    return lambda data, where: kind.picture({**trained_on, "shape": shape}, data, where)
