@@ -12,13 +12,14 @@ from typing_extensions import Self
 try:
     from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
     from sklearn.utils.multiclass import check_classification_targets
-    from sklearn.utils.validation import check_is_fitted, column_or_1d, validate_data
+    from sklearn.utils.validation import check_is_fitted, validate_data
 except ImportError as error:
     raise ImportError("stochlwta_tf.sklearn needs scikit-learn: pip install 'stochlwta-tf[sklearn]'") from error
 
 from stochlwta_tf.inference import load, read_pictures
 from stochlwta_tf.learners import MetaLearner, Prediction
 
+_CHECKS = {"allow_nd": True, "dtype": "float32"}
 Model = MetaLearner | str | Path | Callable[[tuple[int, ...], int], MetaLearner]
 
 
@@ -51,16 +52,24 @@ class _FewShot(BaseEstimator):
     def prediction(self, X: Any) -> Prediction:
         """The learner's `Prediction`, with all its measures of uncertainty, for inputs or picture files `[examples, ...]`."""
         check_is_fitted(self)
-        return self.adapted_.predict(self._inputs(X, reset=False))
+        values = X if _are_files(X) else validate_data(self, X, reset=False, **_CHECKS)
+        return self.adapted_.predict(self._inputs(values, X))
 
-    def _adapt(self, X: Any, y: np.ndarray, outputs: int) -> None:
-        """Adapts the learner to arrays or picture files."""
-        shape = np.shape(X)[1:]
-        self.learner_ = self._learner(shape, outputs)
-        inputs = self._inputs(X, reset=True)
+    def _checked(self, X: Any, y: Any, **checks: Any) -> tuple[Any, np.ndarray]:
+        """Inputs and targets, as arrays of the same length; names of files stay as they are."""
+        if not _are_files(X):
+            return validate_data(self, X, y, **_CHECKS, **checks)
+        y = np.asarray(y)
+        if len(y) != len(X):
+            raise ValueError(f"X and y must have the same number of examples. Received: {len(X)} and {len(y)}")
+        return X, y
+
+    def _adapt(self, values: Any, X: Any, y: np.ndarray, outputs: int) -> None:
+        """Adapts the learner to checked `values` of `X`."""
+        self.learner_ = self._learner(np.shape(values)[1:], outputs)
         learner = self.learner_.with_options(draws=self.draws) if self.draws else self.learner_
         targets = y if learner.likelihood.kind == "categorical" else y.reshape(len(y), -1)
-        self.adapted_ = learner.adapt_to(inputs, targets, self.seed, self.batch_statistics)
+        self.adapted_ = learner.adapt_to(self._inputs(values, X), targets, self.seed, self.batch_statistics)
 
     def _learner(self, shape: tuple[int, ...], outputs: int) -> MetaLearner:
         if self.model is None:
@@ -72,18 +81,14 @@ class _FewShot(BaseEstimator):
         keras.utils.set_random_seed(self.seed)
         return self.model(shape, outputs)
 
-    def _inputs(self, X: Any, reset: bool) -> np.ndarray:
+    def _inputs(self, values: Any, X: Any) -> np.ndarray:
         """Inputs as the network has them: pictures are read, pixels scaled, rows of features reshaped."""
-        if isinstance(X, (list, tuple, np.ndarray)) and len(X) and all(isinstance(file, (str, Path)) for file in X):
-            return read_pictures(self.learner_, list(X))
-        pixels = getattr(X, "dtype", None) == np.uint8
-        values = validate_data(self, X, reset=reset, ensure_2d=False, allow_nd=True, dtype="float32")
-        if values.ndim < 2:
-            raise ValueError(f"Reshape your data: X must have the shape [examples, ...]. Received: shape={values.shape}")
+        if _are_files(values):
+            return read_pictures(self.learner_, list(values))
         shape = self.learner_.network.input_shape[1:]
         if values.ndim == 2 and values.shape[1] == np.prod(shape):
             values = values.reshape(-1, *shape)
-        return values / 255.0 if pixels else values
+        return values / 255.0 if getattr(X, "dtype", None) == np.uint8 else values
 
 
 class FewShotClassifier(ClassifierMixin, _FewShot):
@@ -121,15 +126,12 @@ class FewShotClassifier(ClassifierMixin, _FewShot):
                 input; or names of picture files.
             y: Labels `[support]`.
         """
-        labels = np.asarray(y)
+        values, labels = self._checked(X, y)
         check_classification_targets(labels)
-        labels = column_or_1d(labels, warn=True)
         self.classes_, targets = np.unique(labels, return_inverse=True)
         if len(self.classes_) < 2:
             raise ValueError(f"{type(self).__name__} needs samples of 2 classes or more. Received: one class, {self.classes_[0]!r}")
-        if len(targets) != len(X):
-            raise ValueError(f"X and y must have the same number of examples. Received: {len(X)} and {len(targets)}")
-        self._adapt(X, targets, len(self.classes_))
+        self._adapt(values, X, targets, len(self.classes_))
         return self
 
     def predict_proba(self, X: Any) -> np.ndarray:
@@ -139,7 +141,8 @@ class FewShotClassifier(ClassifierMixin, _FewShot):
 
     def predict(self, X: Any) -> np.ndarray:
         """The most probable label of each query, `[query]`."""
-        return self.classes_[self.predict_proba(X).argmax(-1)]
+        most_probable = self.predict_proba(X).argmax(-1)
+        return self.classes_[most_probable]
 
 
 class FewShotRegressor(RegressorMixin, _FewShot):
@@ -162,16 +165,25 @@ class FewShotRegressor(RegressorMixin, _FewShot):
 
     def fit(self, X: Any, y: Any) -> Self:
         """Adapts to a support set: inputs as in `FewShotClassifier.fit`, and targets `[support]` or `[support, outputs]`."""
-        targets = np.asarray(y, "float32")
+        values, targets = self._checked(X, y, multi_output=True, y_numeric=True)
         self._flat = targets.ndim == 1
-        self._adapt(X, targets, 1 if self._flat else targets.shape[1])
+        self._adapt(values, X, targets, 1 if self._flat else targets.shape[1])
         return self
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.target_tags.multi_output = True
+        return tags
 
     def predict(self, X: Any, return_std: bool = False) -> np.ndarray | tuple[np.ndarray, np.ndarray]:
         """Predictive means in the shape of the targets; with `return_std` also the standard deviations of new targets, noise included."""
         prediction = self.prediction(X)
         mean, std = (values[:, 0] if self._flat else values for values in (prediction.mean, prediction.std))
         return (mean, std) if return_std else mean
+
+
+def _are_files(X: Any) -> bool:
+    return isinstance(X, (list, tuple, np.ndarray)) and len(X) > 0 and all(isinstance(file, (str, Path)) for file in X)
 
 
 @functools.lru_cache(maxsize=8)  # cross-validation fits many times, and a learner compiles once
