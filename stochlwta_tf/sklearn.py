@@ -178,7 +178,8 @@ class FewShotRegressor(RegressorMixin, _FewShot):
     def predict(self, X: Any, return_std: bool = False) -> np.ndarray | tuple[np.ndarray, np.ndarray]:
         """Predictive means in the shape of the targets; with `return_std` also the standard deviations of new targets, noise included."""
         prediction = self.prediction(X)
-        mean, std = (values[:, 0] if self._flat else values for values in (prediction.mean, prediction.std))
+        arrays = (np.asarray(values, "float64") for values in (prediction.mean, prediction.std))
+        mean, std = (values[:, 0] if self._flat else values for values in arrays)
         return (mean, std) if return_std else mean
 
 
