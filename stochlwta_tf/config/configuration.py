@@ -6,7 +6,6 @@ from pathlib import Path
 from typing import Annotated, Literal
 
 import pydantic
-import yaml
 from pydantic import Field
 
 from stochlwta_tf.config import lookup, yaml_file
@@ -181,7 +180,7 @@ class Configuration(Section):
         return values
 
     def to_yaml(self):
-        return yaml.safe_dump(self.resolved(), sort_keys=False, allow_unicode=True)
+        return yaml_file.dump(self.resolved())
 
 
 def load(path, assignments=()):

@@ -12,6 +12,7 @@ import yaml
 from pydantic import Field
 
 from stochlwta_tf.errors import ConfigurationError, DataError
+from stochlwta_tf.tasks.home import expanded
 from stochlwta_tf.tasks.task import SPLITS
 
 NotNegative = Annotated[float, Field(ge=0)]
@@ -34,7 +35,7 @@ def from_file(path: str | Path) -> dict[str, list[str]]:
     >>> from_file("splits.yaml")
     {'train': ['cat', 'dog'], 'test': ['owl']}
     """
-    path = Path(path).expanduser()
+    path = expanded(path, "task.split_file")
     try:
         text = path.read_text(encoding="utf-8-sig")
         if path.suffix.lower() == ".csv":
@@ -42,20 +43,24 @@ def from_file(path: str | Path) -> dict[str, list[str]]:
             for row in csv.DictReader(io.StringIO(text)):
                 groups.setdefault(row["split"], []).append(row["class"])
         else:
-            groups = yaml.safe_load(text)  # JSON is YAML
+            groups = yaml.load(text, Loader=yaml.BaseLoader)  # JSON is YAML; every name is text, be it 010, 12:30 or no
     except OSError as error:
         raise DataError(f"split_file cannot be read: {error.strerror}. Received: split_file={path}.") from error
-    except (UnicodeDecodeError, csv.Error, yaml.YAMLError) as error:
+    except (UnicodeDecodeError, csv.Error, yaml.YAMLError, RecursionError) as error:
         raise DataError(f"{path}: not a text file of its kind. Received: {str(error).splitlines()[0]}.") from error
     except KeyError as error:
         raise DataError(f"{path}: the first line must be split,class. Received: no column {error}.") from error
-    if not isinstance(groups, dict) or not groups or not all(isinstance(names, list) for names in groups.values()):
+    if not isinstance(groups, dict) or not groups or not all(map(_is_names, groups.values())):
         raise DataError(f"{path}: must map {', '.join(SPLITS)} to lists of classes. Received: {str(groups)[:80]}.")
-    groups = {"validation" if name == "val" else name: [str(c) for c in names] for name, names in groups.items()}
+    groups = {"validation" if name == "val" else name: names for name, names in groups.items()}
     unknown = groups.keys() - set(SPLITS)
     if unknown:
         raise DataError(f"{path}: splits are called {', '.join(SPLITS)}. Received: {', '.join(map(str, unknown))}.")
     return groups
+
+
+def _is_names(values: object) -> bool:
+    return isinstance(values, list) and all(isinstance(name, str) for name in values)
 
 
 def by_seed(names: Sequence[str], sizes: Sequence[float], seed: int) -> dict[str, list[str]]:

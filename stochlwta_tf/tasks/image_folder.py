@@ -18,6 +18,7 @@ from stochlwta_tf.tasks.class_bank import ClassBank
 from stochlwta_tf.tasks.class_split import NotNegative, by_seed, from_file
 from stochlwta_tf.tasks.decoding import EXTENSIONS, decode, in_parallel, is_leftover, is_picture
 from stochlwta_tf.tasks.duplicates import distinct, duplicates
+from stochlwta_tf.tasks.home import expanded
 from stochlwta_tf.tasks.images import ImageTasks
 from stochlwta_tf.tasks.protocols import ProtocolName
 from stochlwta_tf.tasks.task import at_least
@@ -76,7 +77,7 @@ class ImageFolder(ImageTasks):
         at_least(0, split_seed=split_seed)
         if channels not in (1, 3):
             raise ConfigurationError(f"channels must be 1 or 3. Received: channels={channels}.")
-        path = Path(data_dir).expanduser()
+        path = expanded(data_dir, "task.data_dir")
         pictures = listed(path)
         status = [(label, os.path.relpath(file, path), file.stat()) for label, file in pictures]
         state = json.dumps([[label, file, s.st_size, s.st_mtime_ns] for label, file, s in status])

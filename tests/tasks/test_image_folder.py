@@ -158,6 +158,13 @@ def test_split_by_a_file(folder, name, text):
     assert banks == {"train": ("c0", "c1", "c2"), "validation": ("c3",), "test": ("c4",)}
 
 
+def test_the_names_in_a_split_file_are_text(tmp_path):
+    (tmp_path / "s.yaml").write_text("train: [no, yes, 001, 010]\nval: ['8', 12:30]\ntest: [~, 1e3, 2024-01-01]\n", encoding="utf-8")
+    assert from_file(tmp_path / "s.yaml") == {
+        "train": ["no", "yes", "001", "010"], "validation": ["8", "12:30"], "test": ["~", "1e3", "2024-01-01"],
+    }  # fmt: skip
+
+
 def test_a_class_in_training_and_test_is_an_error_that_names_it(folder):
     file = folder.parent / "s.yaml"
     file.write_text("{train: [c0, c1], test: [c2, c1]}")
@@ -171,6 +178,8 @@ def test_a_class_in_training_and_test_is_an_error_that_names_it(folder):
         ("[c0]", "must map train, validation, test to lists of classes. Received:"),
         ("{train: [a], dev: [b]}", "splits are called train, validation, test. Received: dev."),
         ("{train: [", "not a text file of its kind"),
+        ("{train: [[a]]}", "must map train, validation, test to lists of classes. Received:"),
+        ("[" * 5000, "not a text file of its kind"),
         ("{train: [c9]}", "the first is 'c9'"),
     ],
 )
