@@ -30,6 +30,8 @@ def main(argv=None):
         from stochlwta_tf.tasks.duplicates import duplicates
 
         loaded = config.load(arguments.config, arguments.set)
+        if hasattr(loaded.task, "duplicates"):  # they are what is looked for
+            loaded = config.load(arguments.config, [*arguments.set, "task.duplicates=keep"])
         splits = {split: build.tasks(loaded, split) for split in ("train", "validation", "test")}
         if not splits["train"].bank:
             raise ConfigurationError(f"only image tasks can be checked for duplicates. Received: task.name={loaded.task.name}.")

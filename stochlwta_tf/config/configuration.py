@@ -8,7 +8,7 @@ from typing import Annotated, Literal
 import pydantic
 from pydantic import Field
 
-from stochlwta_tf.config import lookup, yaml_file
+from stochlwta_tf.config import lookup, places, yaml_file
 from stochlwta_tf.config.schema import Section, options_of, section, unknown, validate
 from stochlwta_tf.errors import ConfigurationError
 
@@ -214,7 +214,13 @@ def read(path, assignments=()):
     Raises:
         ConfigurationError: The file is not there or not YAML, or an assignment not `key=value`.
     """
-    return yaml_file.override(yaml_file.read(lookup.find(path)), assignments)
+    return functools.reduce(yaml_file.merge, (values for _, values in _layers(path, assignments)))
+
+
+def _layers(path, assignments):
+    """The (source, values) pairs of a file, what it extends and the assignments, with absolute paths."""
+    files = [(file, places.located(values, file.parent)) for file, values in yaml_file.layers(lookup.find(path))]
+    return [*files, ("--set", places.located(yaml_file.assigned(assignments), None))]
 
 
 def origins(path, assignments=()):
@@ -230,7 +236,7 @@ def origins(path, assignments=()):
     """
     from stochlwta_tf.learners import RENAMED_OPTIONS
 
-    layers = [*yaml_file.layers(lookup.find(path)), ("--set", yaml_file.assigned(assignments))]
+    layers = _layers(path, assignments)
     return yaml_file.origins([(source, _renamed(values, RENAMED_OPTIONS)) for source, values in layers])
 
 

@@ -9,7 +9,7 @@ from typing import Annotated, Literal, NamedTuple
 import pydantic
 from pydantic import Field
 
-from stochlwta_tf.config import configuration
+from stochlwta_tf.config import configuration, places
 from stochlwta_tf.errors import ConfigurationError, UserError
 
 _Finite = Annotated[float, Field(allow_inf_nan=False)]
@@ -270,10 +270,10 @@ def active(path, config):
     wanted = {
         **{"name": config.name, "seed": config.seed, "iterations": config.training.iterations, "protocol": config.protocol},
         **{"queries": config.active_learning.queries, "pool": config.active_learning.pool, "evaluation_seed": config.evaluation.seed},
-        "task": {**config.resolved()["task"], "data_dir": None},
+        "task": places.unplaced(config.resolved()["task"]),
     }
     has = {key: getattr(file, key) for key in wanted if key not in ("queries", "task")}
-    has |= {"queries": len(file.labelled) - 1, "task": {**file.task, "data_dir": None}}
+    has |= {"queries": len(file.labelled) - 1, "task": places.unplaced(file.task)}
     if changed := configuration.difference(wanted, has):
         warn([f"{path}: another run or test: expected {changed[0]}={changed[1]}. Received: {changed[0]}={changed[2]}."])
         return None

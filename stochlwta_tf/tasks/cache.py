@@ -82,9 +82,10 @@ def _read(stem: Path) -> ClassBank | None:
             # Banks stored before digests were added are still valid.
             digests = np.frombuffer(base64.b64decode(index["digests"]), "uint8").reshape(-1, 16) if "digests" in index else None
             bank = ClassBank(images, index["first"], index["count"], index["names"], digests)
+            bank.found = {name: [str(line) for line in lines] for name, lines in index.get("found", {}).items()}
             return _in_use.setdefault(state, bank)
         return _in_use[state]
-    except (OSError, ValueError, EOFError, KeyError, TypeError, DataError):
+    except (OSError, ValueError, EOFError, LookupError, TypeError, AttributeError, OverflowError, RecursionError, DataError):
         return None
 
 
@@ -107,7 +108,7 @@ def _write(stem: Path, settings: dict[str, Any], bank: ClassBank) -> None:
     _replace(stem.with_suffix(".npy"), lambda file: np.save(file, images))
     index = {"settings": settings, "crc32": zlib.crc32(images.data), "first": bank.first.tolist(), "count": bank.count.tolist()}
     index["digests"] = base64.b64encode(bank.digests.tobytes()).decode()
-    text = json.dumps({**index, "names": bank.names})
+    text = json.dumps({**index, "names": bank.names, **({"found": bank.found} if bank.found else {})})
     _replace(stem.with_suffix(".json"), lambda file: file.write(text.encode()))
 
 

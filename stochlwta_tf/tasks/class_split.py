@@ -3,6 +3,7 @@
 import csv
 import io
 import math
+import unicodedata
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated
@@ -16,13 +17,15 @@ from stochlwta_tf.tasks.home import expanded
 from stochlwta_tf.tasks.task import SPLITS
 
 NotNegative = Annotated[float, Field(ge=0)]
+#: What people call the splits, in files and folders.
+SPLIT_NAMES = {"train": "train", "validation": "validation", "valid": "validation", "val": "validation", "test": "test"}
 
 
 def from_file(path: str | Path) -> dict[str, list[str]]:
     """The classes of each split, read from a file.
 
-    A YAML or JSON file maps `train`, `validation` (or `val`) and `test` to lists of class names; a CSV file has the columns `split` and
-    `class`.
+    A YAML or JSON file maps `train`, `validation` (or `val`, `valid`) and `test` to lists of class names; a CSV file has the columns
+    `split` and `class`.
 
     Args:
         path: The file; its extension determines its kind.
@@ -52,11 +55,13 @@ def from_file(path: str | Path) -> dict[str, list[str]]:
         raise DataError(f"{path}: the first line must be split,class. Received: no column {error}.") from error
     if not isinstance(groups, dict) or not groups or not all(map(_is_names, groups.values())):
         raise DataError(f"{path}: must map {', '.join(SPLITS)} to lists of classes. Received: {str(groups)[:80]}.")
-    groups = {"validation" if name == "val" else name: names for name, names in groups.items()}
-    unknown = groups.keys() - set(SPLITS)
+    unknown = [str(name) for name in groups if name not in SPLIT_NAMES]
     if unknown:
-        raise DataError(f"{path}: splits are called {', '.join(SPLITS)}. Received: {', '.join(map(str, unknown))}.")
-    return groups
+        raise DataError(f"{path}: splits are called {', '.join(SPLITS)}. Received: {', '.join(unknown)}.")
+    found: dict[str, list[str]] = {}
+    for name, names in groups.items():  # composed letters, as the folders' names
+        found.setdefault(SPLIT_NAMES[name], []).extend(unicodedata.normalize("NFC", each) for each in names)
+    return found
 
 
 def _is_names(values: object) -> bool:

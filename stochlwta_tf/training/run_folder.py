@@ -12,7 +12,7 @@ from pathlib import Path
 
 import filelock
 
-from stochlwta_tf.config import configuration
+from stochlwta_tf.config import configuration, places
 from stochlwta_tf.errors import ConfigurationError, UserError
 
 
@@ -58,7 +58,11 @@ class RunFolder:
         if self.config.exists():
             if not resume:
                 raise UserError(f"{self.path} already contains a run: resume it with --resume, or choose another folder with --out.")
-            changed = configuration.difference(configuration.load(self.config).resolved(), config.resolved())
+            # The data may have moved; whether it is the same is for its record to say.
+            has, wanted = (
+                {**c.resolved(), "task": places.unplaced(c.resolved()["task"])} for c in (configuration.load(self.config), config)
+            )
+            changed = configuration.difference(has, wanted)
             if changed:
                 key, old, new = changed
                 raise ConfigurationError(f"{self.config}: the run to resume has {key}={old}. Received: {key}={new}.")

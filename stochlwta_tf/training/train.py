@@ -6,7 +6,7 @@ from stochlwta_tf.errors import ConfigurationError, NonFiniteError
 from stochlwta_tf.learners.failure import explain_failure
 from stochlwta_tf.tasks.protocols import PROTOCOLS
 from stochlwta_tf.training import build, data_record
-from stochlwta_tf.training.best import BestWeights
+from stochlwta_tf.training.best import BestWeights, load_best
 from stochlwta_tf.training.progress import ProgressBar
 from stochlwta_tf.training.records import Checkpoints, MetricsLog
 from stochlwta_tf.training.run_folder import replacing
@@ -41,7 +41,7 @@ def train(config, folder):
         folder.begin(config, data_record.describe(splits))
         fit(config, folder, learner, splits)
         if config.training.keep_best and folder.best.exists():
-            learner.load_weights(folder.best)
+            load_best(folder.best, learner)
         with replacing(folder.model) as part:
             learner.save(part)
     return splits
