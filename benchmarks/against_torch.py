@@ -47,7 +47,7 @@ class Process:
         path = [str(ROOT), os.environ.get("PYTHONPATH", "")] if name == OURS else []
         environment["PYTHONPATH"] = os.pathsep.join(filter(None, path))
         command = [python, contestants.__file__, name, workload, folder, json.dumps(options)]
-        self._process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, env=environment)
+        self._process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, encoding="utf-8", env=environment)
         self._multiple = self._answer()
 
     def start(self, seconds):
@@ -171,11 +171,11 @@ def as_json(results, loads, arguments):
 def check(arguments):
     """Raises Failure if an interpreter or source is not there."""
     try:
-        found = subprocess.run([arguments.torch_python, "-c", "import numpy, torch"], capture_output=True, text=True, check=False)
+        found = subprocess.run([arguments.torch_python, "-c", "import numpy, torch"], capture_output=True, check=False)
     except OSError as error:
         raise Failure(f"--torch-python must be a Python interpreter. Received: {arguments.torch_python} ({error.strerror}).") from error
     if found.returncode:
-        reason = (found.stderr.strip().splitlines() or ["no message"])[-1]
+        reason = (found.stderr.decode("utf-8", "replace").strip().splitlines() or ["no message"])[-1]
         raise Failure(f"--torch-python must have torch and numpy. Received: {arguments.torch_python} ({reason}).")
     if arguments.learn2learn is not None and not (arguments.learn2learn / "learn2learn" / "algorithms" / "maml.py").is_file():
         raise Failure(f"--learn2learn must hold learn2learn/algorithms/maml.py. Received: {arguments.learn2learn}.")

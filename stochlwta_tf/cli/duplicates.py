@@ -10,7 +10,7 @@ from rich.console import Console
 from rich.table import Table
 
 from stochlwta_tf.cli import start
-from stochlwta_tf.cli.exit_status import exit_status
+from stochlwta_tf.cli.exit_status import any_console, exit_status
 from stochlwta_tf.config import configuration as config
 from stochlwta_tf.errors import ConfigurationError
 from stochlwta_tf.training import build
@@ -18,6 +18,7 @@ from stochlwta_tf.training import build
 
 def main(argv=None):
     """Prints the duplicates in the data of a configuration; returns the exit status."""
+    any_console()
     parser = argparse.ArgumentParser(prog="python -m stochlwta_tf.cli.duplicates", description="Finds images that occur twice.")
     parser.add_argument("--config", metavar="FILE", required=True, help="configuration whose task section names the data")
     parser.add_argument("--set", metavar="KEY=VALUE", nargs="+", action="extend", default=[], help="override keys")
@@ -29,6 +30,8 @@ def main(argv=None):
         from stochlwta_tf.tasks.duplicates import duplicates
 
         loaded = config.load(arguments.config, arguments.set)
+        if hasattr(loaded.task, "duplicates"):  # they are what is looked for
+            loaded = config.load(arguments.config, [*arguments.set, "task.duplicates=keep"])
         splits = {split: build.tasks(loaded, split) for split in ("train", "validation", "test")}
         if not splits["train"].bank:
             raise ConfigurationError(f"only image tasks can be checked for duplicates. Received: task.name={loaded.task.name}.")

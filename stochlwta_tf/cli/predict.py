@@ -46,12 +46,12 @@ def _main(arguments):
     start.tensorflow()
     queries = _pictures(arguments.query)
     from stochlwta_tf.inference import load, read_pictures
-    from stochlwta_tf.tasks.image_folder import listed
+    from stochlwta_tf.tasks.picture_files import listed
 
     learner = load(arguments.run)
     if learner.likelihood.kind != "categorical":
         raise UserError(f"{arguments.run}: predicts targets, not classes; use load() and adapt_to() in Python for it.")
-    support = listed(Path(arguments.support))
+    support = listed(Path(arguments.support)).pictures
     if arguments.draws:
         learner = learner.with_options(draws=arguments.draws)
     names = [label for label, _ in support]

@@ -74,9 +74,9 @@ def start_python(arguments):
     if arguments[0] in _PROGRAMS:
         arguments = ["-m", _PROGRAMS[arguments[0]], *arguments[1:]]
     path = os.pathsep.join(filter(None, [str(Path(stochlwta_tf.__file__).parent.parent), os.environ.get("PYTHONPATH")]))
-    environment = {**os.environ, "PYTHONPATH": path}
-    process = subprocess.run([sys.executable, *arguments], check=False, capture_output=True, text=True, env=environment)
-    return process.returncode, process.stdout, process.stderr
+    environment = {**os.environ, "PYTHONPATH": path, "PYTHONIOENCODING": "utf-8"}
+    process = subprocess.run([sys.executable, *arguments], check=False, capture_output=True, env=environment)
+    return process.returncode, *(said.decode("utf-8", "replace") for said in (process.stdout, process.stderr))
 
 
 class Runner:

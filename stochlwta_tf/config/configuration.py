@@ -5,10 +5,9 @@ from pathlib import Path
 from typing import Annotated, ClassVar, Literal
 
 import pydantic
-import yaml
 from pydantic import Field
 
-from stochlwta_tf.config import lookup, renamed, yaml_file
+from stochlwta_tf.config import lookup, places, renamed, yaml_file
 from stochlwta_tf.config.schema import Section, options_of, section, unknown, validate
 from stochlwta_tf.errors import ConfigurationError
 
@@ -186,7 +185,7 @@ class Configuration(Section):
         return values
 
     def to_yaml(self):
-        return yaml.safe_dump(self.resolved(), sort_keys=False, allow_unicode=True)
+        return yaml_file.dump(self.resolved())
 
 
 def load(path, assignments=()):
@@ -220,7 +219,13 @@ def read(path, assignments=()):
     Raises:
         ConfigurationError: The file is not there or not YAML, or an assignment not `key=value`.
     """
-    return yaml_file.override(yaml_file.read(lookup.find(path)), assignments)
+    return functools.reduce(yaml_file.merge, (values for _, values in _layers(path, assignments)))
+
+
+def _layers(path, assignments):
+    """The (source, values) pairs of a file, what it extends and the assignments, with absolute paths."""
+    files = [(file, places.located(values, file.parent)) for file, values in yaml_file.layers(lookup.find(path))]
+    return [*files, ("--set", places.located(yaml_file.assigned(assignments), None))]
 
 
 def origins(path, assignments=()):
@@ -234,7 +239,7 @@ def origins(path, assignments=()):
     >>> origins("configs/omniglot_20w1s.yaml")["task", "way"].as_posix()
     'configs/parts/setting/20w1s.yaml'
     """
-    layers = [*yaml_file.layers(lookup.find(path)), ("--set", yaml_file.assigned(assignments))]
+    layers = _layers(path, assignments)
     names = _former_names(_registered(functools.reduce(yaml_file.merge, (values for _, values in layers)), path))
     return yaml_file.origins([(source, renamed.current(values, names)) for source, values in layers])
 

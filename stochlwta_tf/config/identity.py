@@ -1,6 +1,7 @@
 """The identity of an experiment: the settings that two repetitions of one training, run, test or timing share."""
 
-_TASK_PLACE = ("data_dir", "protocol")  # where the data is stored; the protocol has its own column group
+from stochlwta_tf.config import places
+
 _LEARNER_PLACE = ("batch_statistics", "runner", "parallel_tasks")  # its own column group; how tasks are computed, not what
 
 
@@ -42,7 +43,7 @@ def timed(config):
 
 
 def _task(values):
-    return {key: value for key, value in values.items() if key not in _TASK_PLACE}
+    return {key: value for key, value in places.unplaced(values).items() if key != "protocol"}  # it has its own column group
 
 
 def _learner(values):

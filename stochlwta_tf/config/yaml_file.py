@@ -8,9 +8,20 @@ import yaml
 
 from stochlwta_tf.errors import ConfigurationError
 
+# Whole and decimal numbers of YAML 1.2, in which 010 is 10, 1e-4 a number and 12:30 text; underscores are allowed, as in Python.
+_INT = re.compile(r"([-+]?[0-9][0-9_]*|0o[0-7]+|0x[0-9a-fA-F]+)$")
+_FLOAT = re.compile(r"[-+]?(\.[0-9][0-9_]*|[0-9][0-9_]*(\.[0-9_]*)?)([eE][-+]?[0-9]+)?$|[-+]?\.(inf|Inf|INF)$|\.(nan|NaN|NAN)$")
+_TAG = "tag:yaml.org,2002:{}"
+_REPLACED = [_TAG.format(kind) for kind in ("int", "float", "timestamp")]  # a date is text, too
+
 
 class _Loader(yaml.SafeLoader):
-    """SafeLoader that reads `1e-4` as a number, as YAML 1.2 does, and refuses a key that is given twice."""
+    """SafeLoader with the numbers of YAML 1.2, which refuses a key that is given twice."""
+
+    yaml_implicit_resolvers = {
+        first: [(tag, pattern) for tag, pattern in resolvers if tag not in _REPLACED]
+        for first, resolvers in yaml.SafeLoader.yaml_implicit_resolvers.items()
+    }
 
     def construct_mapping(self, node, deep=False):
         seen = set()
@@ -22,8 +33,32 @@ class _Loader(yaml.SafeLoader):
             seen.add(key.value)
         return super().construct_mapping(node, deep)
 
+    def construct_yaml_int(self, node):
+        digits = self.construct_scalar(node).replace("_", "")
+        return int(digits, {"0o": 8, "0x": 16}.get(digits[:2], 10))
 
-_Loader.add_implicit_resolver("tag:yaml.org,2002:float", re.compile(r"[-+]?[0-9][0-9_]*(\.[0-9_]*)?[eE][-+]?[0-9]+$"), list("-+0123456789"))
+
+_Loader.add_constructor(_TAG.format("int"), _Loader.construct_yaml_int)
+
+
+class _Dumper(yaml.SafeDumper):
+    """SafeDumper that quotes text that either version of YAML would read as something else."""
+
+
+for _class in (_Loader, _Dumper):
+    _class.add_implicit_resolver(_TAG.format("int"), _INT, list("-+0123456789"))
+    _class.add_implicit_resolver(_TAG.format("float"), _FLOAT, list("-+.0123456789"))
+
+
+def dump(values, **options):
+    """Values as YAML that this module, and any other reader, reads back as they are; `options` are PyYAML's.
+
+    Example:
+
+    >>> dump({"seed": 10, "name": "010"})
+    "seed: 10\\nname: '010'\\n"
+    """
+    return yaml.dump(values, Dumper=_Dumper, sort_keys=False, allow_unicode=True, **options)
 
 
 def _parse(text, where):
@@ -32,7 +67,11 @@ def _parse(text, where):
     except yaml.YAMLError as error:
         mark = getattr(error, "problem_mark", None)
         place = f", line {mark.line + 1}, column {mark.column + 1}" if mark else ""
-        raise ConfigurationError(f"{where}{place}: not valid YAML: {getattr(error, 'problem', None) or error}.") from error
+        reason = getattr(error, "problem", None) or str(error).splitlines()[0]
+        raise ConfigurationError(f"{where}{place}: not valid YAML: {reason}.") from error
+    except (ValueError, RecursionError) as error:  # a tag whose value does not fit, a number of thousands of digits; nesting without end
+        reason = "nested too deep" if isinstance(error, RecursionError) else str(error).splitlines()[0]
+        raise ConfigurationError(f"{where}: not valid YAML: {reason}.") from error
 
 
 def merge(base, top):
@@ -85,6 +124,8 @@ def layers(path, _parents=()):
     'omniglot_20w1s_eq10.yaml'
     """
     path = Path(path)
+    if "\0" in str(path):
+        raise ConfigurationError(f"{str(path)!r}: cannot read the configuration: no file has a NUL character in its name.")
     if path.resolve() in _parents:
         between = ", ".join(parent.name for parent in _parents[_parents.index(path.resolve()) + 1 :])
         raise ConfigurationError(f"{path}: extends itself{between and f' through {between}'}.")

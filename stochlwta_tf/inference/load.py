@@ -30,7 +30,4 @@ def load(source: str | Path) -> MetaLearner:
         path = folder.model
     elif not path.is_file():
         raise UserError(f"a trained model is the folder of a run or a .keras file. Received: {source}, which does not exist.")
-    learner = build.saved_learner(path)
-    if not isinstance(learner, MetaLearner):
-        raise UserError(f"{path}: must hold a learner of this package. Received: {type(learner).__name__}.")
-    return learner
+    return build.saved_learner(path)

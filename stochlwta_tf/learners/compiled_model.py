@@ -2,7 +2,7 @@
 
 import inspect
 from collections.abc import Callable
-from typing import Any, get_type_hints
+from typing import Any, Union, get_args, get_origin, get_type_hints
 
 import keras
 from typing_extensions import Self
@@ -46,7 +46,7 @@ class CompiledModel(keras.Model):
         own = [name for name in inspect.signature(cls.__init__).parameters if name not in _NO_OPTIONS]
         hints = get_type_hints(cls.__init__, include_extras=True)
         cls.option_names = (*own, *(name for name in cls.option_names if name not in own))
-        cls.training_options |= {name for name in own if TRAINING_ONLY in getattr(hints.get(name), "__metadata__", ())}
+        cls.training_options |= {name for name in own if _marked(hints.get(name))}
 
     def compiled_function(self, name: str, build: Callable[[], Callable]) -> Callable:
         """The compiled function with this name, built at its first use."""
@@ -67,3 +67,9 @@ class CompiledModel(keras.Model):
         if name in (*self.option_names, "network") and name in vars(self):
             raise AttributeError(f"Options are fixed at construction; with_options({name}=…) makes a new model. Received: {name}={value}")
         super().__setattr__(name, value)
+
+
+def _marked(hint: Any) -> bool:
+    """Whether a parameter's type says `TRAINING_ONLY`; Python 3.10 makes `Optional[…]` of the type of one whose default is None."""
+    inside = get_args(hint) if get_origin(hint) is Union else ()
+    return TRAINING_ONLY in getattr(hint, "__metadata__", ()) or any(map(_marked, inside))

@@ -5,7 +5,7 @@ import sys
 from pathlib import Path
 from typing import NamedTuple
 
-from stochlwta_tf.config import configuration, identity
+from stochlwta_tf.config import configuration, identity, places
 from stochlwta_tf.errors import ConfigurationError, UserError
 from stochlwta_tf.report import result_files
 from stochlwta_tf.report.result_files import ActiveFile, Evaluation, TimingEntry, TimingFile
@@ -154,10 +154,10 @@ def active(path, config):
     wanted = {
         **{"name": config.name, "seed": config.seed, "iterations": config.training.iterations, "protocol": config.protocol},
         **{"queries": config.active_learning.queries, "pool": config.active_learning.pool, "evaluation_seed": config.evaluation.seed},
-        "task": {**config.resolved()["task"], "data_dir": None},
+        "task": places.unplaced(config.resolved()["task"]),
     }
     has = {key: getattr(file, key) for key in wanted if key not in ("queries", "task")}
-    has |= {"queries": len(file.labelled) - 1, "task": {**task, "data_dir": None}}
+    has |= {"queries": len(file.labelled) - 1, "task": places.unplaced(task)}
     if changed := identity.difference(wanted, has):
         warn([f"{path}: another run or test: expected {changed[0]}={changed[1]}. Received: {changed[0]}={changed[2]}."])
         return None

@@ -17,6 +17,7 @@ import numpy as np
 
 from stochlwta_tf.errors import DataError
 from stochlwta_tf.tasks.class_bank import ClassBank
+from stochlwta_tf.tasks.home import expanded
 
 _FORMAT = 1
 _HOUR = 3600.0
@@ -25,9 +26,13 @@ _in_use: weakref.WeakValueDictionary[tuple, ClassBank] = weakref.WeakValueDictio
 
 
 def cache_folder() -> Path:
-    """The folder of prepared data: `$STOCHLWTA_CACHE`, else `stochlwta_tf` in `$XDG_CACHE_HOME` or `~/.cache`."""
+    """The folder of prepared data: `$STOCHLWTA_CACHE`, else `stochlwta_tf` in `$XDG_CACHE_HOME` or `~/.cache`.
+
+    Raises:
+        DataError: None of them is set and there is no home folder.
+    """
     default = Path(os.environ.get("XDG_CACHE_HOME") or "~/.cache") / "stochlwta_tf"
-    return Path(os.environ.get("STOCHLWTA_CACHE") or default).expanduser()
+    return expanded(os.environ.get("STOCHLWTA_CACHE") or default, "STOCHLWTA_CACHE")
 
 
 def cached_bank(name: str, settings: dict[str, Any], build: Callable[[], ClassBank]) -> ClassBank:
@@ -77,9 +82,10 @@ def _read(stem: Path) -> ClassBank | None:
             # Banks stored before digests were added are still valid.
             digests = np.frombuffer(base64.b64decode(index["digests"]), "uint8").reshape(-1, 16) if "digests" in index else None
             bank = ClassBank(images, index["first"], index["count"], index["names"], digests)
+            bank.found = {name: [str(line) for line in lines] for name, lines in index.get("found", {}).items()}
             return _in_use.setdefault(state, bank)
         return _in_use[state]
-    except (OSError, ValueError, EOFError, KeyError, TypeError, DataError):
+    except (OSError, ValueError, EOFError, LookupError, TypeError, AttributeError, OverflowError, RecursionError, DataError):
         return None
 
 
@@ -102,7 +108,7 @@ def _write(stem: Path, settings: dict[str, Any], bank: ClassBank) -> None:
     _replace(stem.with_suffix(".npy"), lambda file: np.save(file, images))
     index = {"settings": settings, "crc32": zlib.crc32(images.data), "first": bank.first.tolist(), "count": bank.count.tolist()}
     index["digests"] = base64.b64encode(bank.digests.tobytes()).decode()
-    text = json.dumps({**index, "names": bank.names})
+    text = json.dumps({**index, "names": bank.names, **({"found": bank.found} if bank.found else {})})
     _replace(stem.with_suffix(".json"), lambda file: file.write(text.encode()))
 
 

@@ -10,7 +10,7 @@ from stochlwta_tf.tasks.class_bank import ClassBank
 from stochlwta_tf.tasks.class_lists import class_list
 from stochlwta_tf.tasks.image_tasks import ImageTasks
 from stochlwta_tf.tasks.protocols import ProtocolName
-from stochlwta_tf.tasks.tfds_source import prepared
+from stochlwta_tf.tasks.tfds_source import intact, prepared
 
 TRAIN_IMAGES, TEST_IMAGES = 500, 100  # of each class, as the data set itself divides them
 _CLASSES = 100
@@ -75,15 +75,16 @@ def load(data_dir: str | None = None) -> ClassBank:
     """
     builder = prepared("cifar100", "CIFAR-100", data_dir)
     names = [name for split in class_list("cifar_fs").values() for name in split]
-    place = np.array([names.index(name) for name in builder.info.features["label"].names])
-    images, labels = [], []
-    for source, least in (("train", TRAIN_IMAGES), ("test", TEST_IMAGES)):
-        data = builder.as_dataset(split=source, shuffle_files=False).batch(1024).as_numpy_iterator()
-        columns = zip(*((batch["id"], batch["image"], batch["label"]) for batch in data), strict=True)
-        ids, pixels, numbers = (np.concatenate(column) for column in columns)
-        if set(np.bincount(numbers, minlength=_CLASSES)) != {least}:
-            raise DataError(f"CIFAR-100's {source} part in {builder.data_dir} must have {_CLASSES} classes of {least} images each.")
-        order = np.argsort(ids)
-        images.append(pixels[order])
-        labels.append(place[numbers[order]])
+    with intact("CIFAR-100", builder.data_dir):
+        place = np.array([names.index(name) for name in builder.info.features["label"].names])
+        images, labels = [], []
+        for source, least in (("train", TRAIN_IMAGES), ("test", TEST_IMAGES)):
+            data = builder.as_dataset(split=source, shuffle_files=False).batch(1024).as_numpy_iterator()
+            columns = zip(*((batch["id"], batch["image"], batch["label"]) for batch in data), strict=True)
+            ids, pixels, numbers = (np.concatenate(column) for column in columns)
+            if set(np.bincount(numbers, minlength=_CLASSES)) != {least}:
+                raise DataError(f"CIFAR-100's {source} part in {builder.data_dir} must have {_CLASSES} classes of {least} images each.")
+            order = np.argsort(ids)
+            images.append(pixels[order])
+            labels.append(place[numbers[order]])
     return ClassBank.from_labels(np.concatenate(images), np.concatenate(labels), names)

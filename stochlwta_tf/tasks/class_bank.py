@@ -28,6 +28,9 @@ class ClassBank:
         names: One distinct name per class.
         digests: The images' digests where they are known, uint8 `[images, 16]`; see the property.
 
+    Attributes:
+        found: What was noticed when the images were made, lists of text by name; it is stored with them.
+
     Raises:
         DataError: If the arrays are inconsistent, or a class is empty.
 
@@ -42,6 +45,7 @@ class ClassBank:
     ) -> None:
         self.images, self.first, self.count = images, np.asarray(first, "int32"), np.asarray(count, "int32")
         self.names, self._digests = tuple(names), digests
+        self.found: dict[str, list[str]] = {}
         self._source: ClassBank | None = None  # no reference to itself, so that its memory is freed at once
         self._start = 0
         self._tensors: dict[tuple[int, int], tf.Variable] = {}
@@ -127,10 +131,13 @@ class ClassBank:
     def check(self, way: int, images: int) -> None:
         """Raises a DataError if tasks of `way` classes with `images` distinct images each cannot be drawn."""
         if way > len(self):
-            raise DataError(f"way={way} needs {way} classes, but there are {len(self)}.")
+            raise DataError(f"way={way} needs {way} classes, but there are {len(self)}: set task.way to at most {len(self)}.")
         if self.count.min() < images:
             i = int(np.argmin(self.count))
-            raise DataError(f"Class {self.names[i]!r} has {self.count[i]} images, but shot + queries needs {images}.")
+            raise DataError(
+                f"Class {self.names[i]!r} has {self.count[i]} images, but shot + queries needs {images}: set task.shot and task.queries (in"
+                " training task.train_shot and task.train_queries) lower."
+            )
 
     @property
     def digests(self) -> np.ndarray:

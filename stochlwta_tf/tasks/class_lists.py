@@ -1,7 +1,7 @@
 """The established classes of each split of a data set (`class_lists.yaml`)."""
 
 import functools
-from importlib import resources
+from pathlib import Path
 from typing import Any
 
 import yaml
@@ -9,7 +9,7 @@ import yaml
 
 @functools.cache
 def _all() -> dict[str, Any]:
-    return yaml.safe_load(resources.files(__package__).joinpath("class_lists.yaml").read_text(encoding="utf-8"))
+    return yaml.safe_load(Path(__file__).with_suffix(".yaml").read_text(encoding="utf-8"))
 
 
 def class_list(name: str) -> Any:

@@ -3,6 +3,7 @@
 import csv
 import io
 import math
+import unicodedata
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated
@@ -12,16 +13,19 @@ import yaml
 from pydantic import Field
 
 from stochlwta_tf.errors import ConfigurationError, DataError
+from stochlwta_tf.tasks.home import expanded
 from stochlwta_tf.tasks.task import SPLITS
 
 NotNegative = Annotated[float, Field(ge=0)]
+#: What people call the splits, in files and folders.
+SPLIT_NAMES = {"train": "train", "validation": "validation", "valid": "validation", "val": "validation", "test": "test"}
 
 
 def from_file(path: str | Path) -> dict[str, list[str]]:
     """The classes of each split, read from a file.
 
-    A YAML or JSON file maps `train`, `validation` (or `val`) and `test` to lists of class names; a CSV file has the columns `split` and
-    `class`.
+    A YAML or JSON file maps `train`, `validation` (or `val`, `valid`) and `test` to lists of class names; a CSV file has the columns
+    `split` and `class`.
 
     Args:
         path: The file; its extension determines its kind.
@@ -34,7 +38,7 @@ def from_file(path: str | Path) -> dict[str, list[str]]:
     >>> from_file("splits.yaml")
     {'train': ['cat', 'dog'], 'test': ['owl']}
     """
-    path = Path(path).expanduser()
+    path = expanded(path, "task.split_file")
     try:
         text = path.read_text(encoding="utf-8-sig")
         if path.suffix.lower() == ".csv":
@@ -42,20 +46,26 @@ def from_file(path: str | Path) -> dict[str, list[str]]:
             for row in csv.DictReader(io.StringIO(text)):
                 groups.setdefault(row["split"], []).append(row["class"])
         else:
-            groups = yaml.safe_load(text)  # JSON is YAML
+            groups = yaml.load(text, Loader=yaml.BaseLoader)  # JSON is YAML; every name is text, be it 010, 12:30 or no
     except OSError as error:
         raise DataError(f"split_file cannot be read: {error.strerror}. Received: split_file={path}.") from error
-    except (UnicodeDecodeError, csv.Error, yaml.YAMLError) as error:
+    except (UnicodeDecodeError, csv.Error, yaml.YAMLError, RecursionError) as error:
         raise DataError(f"{path}: not a text file of its kind. Received: {str(error).splitlines()[0]}.") from error
     except KeyError as error:
         raise DataError(f"{path}: the first line must be split,class. Received: no column {error}.") from error
-    if not isinstance(groups, dict) or not groups or not all(isinstance(names, list) for names in groups.values()):
+    if not isinstance(groups, dict) or not groups or not all(map(_is_names, groups.values())):
         raise DataError(f"{path}: must map {', '.join(SPLITS)} to lists of classes. Received: {str(groups)[:80]}.")
-    groups = {"validation" if name == "val" else name: [str(c) for c in names] for name, names in groups.items()}
-    unknown = groups.keys() - set(SPLITS)
+    unknown = [str(name) for name in groups if name not in SPLIT_NAMES]
     if unknown:
-        raise DataError(f"{path}: splits are called {', '.join(SPLITS)}. Received: {', '.join(map(str, unknown))}.")
-    return groups
+        raise DataError(f"{path}: splits are called {', '.join(SPLITS)}. Received: {', '.join(unknown)}.")
+    found: dict[str, list[str]] = {}
+    for name, names in groups.items():  # composed letters, as the folders' names
+        found.setdefault(SPLIT_NAMES[name], []).extend(unicodedata.normalize("NFC", each) for each in names)
+    return found
+
+
+def _is_names(values: object) -> bool:
+    return isinstance(values, list) and all(isinstance(name, str) for name in values)
 
 
 def by_seed(names: Sequence[str], sizes: Sequence[float], seed: int) -> dict[str, list[str]]:

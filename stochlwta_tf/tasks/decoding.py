@@ -1,5 +1,6 @@
 """Picture files to uint8 pixels of one size, whatever their mode; many at once, with a progress bar."""
 
+import functools
 import io
 from collections.abc import Callable, Iterator, Sequence
 from multiprocessing.pool import ThreadPool
@@ -12,10 +13,30 @@ from rich.progress import track
 
 from stochlwta_tf.errors import DataError
 
-EXTENSIONS = frozenset({".jpg", ".jpeg", ".png", ".bmp", ".gif", ".webp", ".tif", ".tiff", ".ppm", ".pgm", ".pbm", ".jp2"})
+# Of what Pillow opens: these it only recognises, or gives to another program (PostScript runs).
+_NOT_READ = frozenset({"BUFR", "EPS", "GRIB", "HDF5", "MPEG", "WMF"})
 # Folders of thumbnails and copies that systems and editors leave among pictures; hidden files are skipped, too.
 _LEFTOVERS = frozenset({"__macosx", "@eadir", "@recycle", "#recycle", "#snapshot", "$recycle.bin", "lost+found"})
 _THREADS = 4  # Pillow decodes outside Python's lock
+
+
+@functools.cache
+def formats() -> tuple[str, ...]:
+    """Pillow's names of the formats that are read."""
+    Image.init()
+    return tuple(sorted(set(Image.OPEN) - _NOT_READ))
+
+
+@functools.cache
+def extensions() -> frozenset[str]:
+    """The endings of the files that are taken for pictures: all that this version of Pillow reads.
+
+    Example:
+
+    >>> ".jfif" in extensions(), ".txt" in extensions()
+    (True, False)
+    """
+    return frozenset(ending for ending, kind in Image.registered_extensions().items() if kind in formats())
 
 
 def is_leftover(name: str) -> bool:
@@ -39,7 +60,7 @@ def is_picture(path: Path) -> bool:
     >>> is_picture(Path("deeper/1.png")), is_picture(Path(".ipynb_checkpoints/1-checkpoint.png"))
     (True, False)
     """
-    return path.suffix.lower() in EXTENSIONS and not any(map(is_leftover, path.parts))
+    return path.suffix.lower() in extensions() and not any(map(is_leftover, path.parts))
 
 
 def decode(data: bytes, size: int | None, channels: int, where: str | Path) -> np.ndarray:
@@ -66,7 +87,7 @@ def decode(data: bytes, size: int | None, channels: int, where: str | Path) -> n
     (84, 84, 3)
     """
     try:
-        with Image.open(io.BytesIO(data)) as image:
+        with Image.open(io.BytesIO(data), formats=formats()) as image:
             image.load()
             image = _opaque(ImageOps.exif_transpose(image)).convert("RGB" if channels == 3 else "L")
             if size is not None and image.size != (size, size):

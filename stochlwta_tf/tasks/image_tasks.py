@@ -127,7 +127,13 @@ class ImageTasks(TaskDistribution):
                 1 if self.rules.class_replacement else self.way, 1 if self.rules.image_replacement else self.shot + self.queries
             )
         except DataError as error:
-            raise DataError(f"{type(self).__name__}, {self.split} split: {error}") from None
+            raise DataError(
+                f"{type(self).__name__}, {self.split} split: {error}{self._advice() if len(self.bank) < self.way else ''}"
+            ) from None
+
+    def _advice(self) -> str:
+        """What else may help where a split has too few classes; follows the message."""
+        return ""
 
     def variant(self, **changes: Any) -> Self:
         """A copy with other attributes, such as `rules`, `queries`, `batch` or `bank`.

@@ -15,6 +15,7 @@ from stochlwta_tf.tasks import miniimagenet_layouts as layouts
 from stochlwta_tf.tasks.cache import cached_bank
 from stochlwta_tf.tasks.class_bank import ClassBank
 from stochlwta_tf.tasks.decoding import in_parallel
+from stochlwta_tf.tasks.home import expanded
 from stochlwta_tf.tasks.image_tasks import ImageTasks
 from stochlwta_tf.tasks.protocols import ProtocolName
 from stochlwta_tf.tasks.task import SPLITS
@@ -77,7 +78,7 @@ class MiniImageNet(ImageTasks):
 def manual_dir(data_dir: str | None = None) -> Path:
     """The folder of mini-ImageNet: the given one, else `$MINIIMAGENET_DIR`, else the manual folder of TensorFlow Datasets."""
     default = "~/tensorflow_datasets/downloads/manual/miniimagenet"
-    return Path(data_dir or os.environ.get("MINIIMAGENET_DIR") or default).expanduser()
+    return expanded(data_dir or os.environ.get("MINIIMAGENET_DIR") or default, "MINIIMAGENET_DIR")
 
 
 def load(layout: layouts.Layout) -> ClassBank:

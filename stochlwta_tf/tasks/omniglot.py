@@ -13,7 +13,7 @@ from stochlwta_tf.tasks.class_bank import ClassBank
 from stochlwta_tf.tasks.decoding import decode
 from stochlwta_tf.tasks.image_tasks import ImageTasks
 from stochlwta_tf.tasks.protocols import ProtocolName
-from stochlwta_tf.tasks.tfds_source import prepared
+from stochlwta_tf.tasks.tfds_source import intact, prepared
 
 _PARTS = {"background": ("train", 964), "evaluation": ("test", 659)}  # the data set's own parts: their tfds split, their characters
 _PAPER_TRAINING = 974  # appendix A: 974 characters for training and 649 for testing, after a shuffle
@@ -101,13 +101,14 @@ def load(invert: bool = True, antialias: bool = True, data_dir: str | None = Non
 
     images, labels = [], []
     names: list[str] = []
-    for part, (source, characters) in _PARTS.items():
-        data = builder.as_dataset(split=source, shuffle_files=False).map(shrink, tf.data.AUTOTUNE).batch(1024)
-        pixels, numbers = (np.concatenate(column) for column in zip(*data.as_numpy_iterator(), strict=True))
-        numbers, index, count = np.unique(numbers, return_inverse=True, return_counts=True)
-        if len(numbers) != characters or set(count) != {20}:
-            raise DataError(f"Omniglot's {part} part in {builder.data_dir} must have {characters} characters of 20 drawings each.")
-        labels.append(index + len(names))
-        names += [f"{part}/{builder.info.features['label'].int2str(n)}" for n in numbers]
-        images.append(pixels)
+    with intact("Omniglot", builder.data_dir):
+        for part, (source, characters) in _PARTS.items():
+            data = builder.as_dataset(split=source, shuffle_files=False).map(shrink, tf.data.AUTOTUNE).batch(1024)
+            pixels, numbers = (np.concatenate(column) for column in zip(*data.as_numpy_iterator(), strict=True))
+            numbers, index, count = np.unique(numbers, return_inverse=True, return_counts=True)
+            if len(numbers) != characters or set(count) != {20}:
+                raise DataError(f"Omniglot's {part} part in {builder.data_dir} must have {characters} characters of 20 drawings each.")
+            labels.append(index + len(names))
+            names += [f"{part}/{builder.info.features['label'].int2str(n)}" for n in numbers]
+            images.append(pixels)
     return ClassBank.from_labels(np.concatenate(images), np.concatenate(labels), names)

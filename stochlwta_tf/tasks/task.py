@@ -49,6 +49,7 @@ class TaskDistribution:
         input_shape: Shape of one input.
         outputs: Width of the network's output: the number of classes (way), or of regression targets.
         notes: What a result must state about the data; empty by default.
+        skipped: Files of the split's classes that could not be read and were left out, as text.
         rules: For classification, the protocol's `Rules` for drawing and scoring tasks; None for a regression.
 
     Raises:
@@ -59,6 +60,7 @@ class TaskDistribution:
     input_shape: tuple
     outputs: int
     notes: tuple[str, ...] = ()
+    skipped: tuple[str, ...] = ()
     rules: Any = None  # a protocol's `Rules`
     bank: Any = None
     likelihood: str

@@ -1,9 +1,14 @@
 """Data sets that TensorFlow Datasets downloads."""
 
+import contextlib
+import os
 import urllib.request
+from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
-from stochlwta_tf.errors import DataError
+from stochlwta_tf.errors import DataError, UserError
+from stochlwta_tf.tasks.home import expanded
 
 
 def prepared(name: str, title: str, data_dir: str | None = None) -> Any:
@@ -15,7 +20,7 @@ def prepared(name: str, title: str, data_dir: str | None = None) -> Any:
         data_dir: Folder of TensorFlow Datasets; `None` for `$TFDS_DATA_DIR`, else `~/tensorflow_datasets`.
 
     Raises:
-        DataError: If the data is missing and cannot be downloaded.
+        DataError: If the data is missing and cannot be downloaded, or is damaged.
 
     Example:
 
@@ -23,7 +28,9 @@ def prepared(name: str, title: str, data_dir: str | None = None) -> Any:
     """
     import tensorflow_datasets as tfds  # here, because it takes seconds and is not needed once the data is cached
 
-    builder = tfds.builder(name, data_dir=data_dir)
+    place = expanded(data_dir or os.environ.get("TFDS_DATA_DIR") or "~/tensorflow_datasets", "TFDS_DATA_DIR") / name
+    with intact(title, place):
+        builder = tfds.builder(name, data_dir=data_dir)
     try:
         if not builder.is_prepared():  # tfds would retry for minutes where there is no network
             urllib.request.urlopen(builder.info.homepage, timeout=10).close()
@@ -35,3 +42,28 @@ def prepared(name: str, title: str, data_dir: str | None = None) -> Any:
             f" that holds {name}/."
         ) from error
     return builder
+
+
+@contextlib.contextmanager
+def intact(title: str, folder: str | Path) -> Iterator[None]:
+    """Turns whatever a damaged data set raises while it is read into one line that says what to do.
+
+    Args:
+        title: The data set's name.
+        folder: Where it is.
+
+    Raises:
+        DataError: The block has failed, whatever with: files are cut, missing, or have other content.
+
+    Example:
+
+    >>> with intact("Omniglot", builder.data_dir):
+    ...     images = list(builder.as_dataset(split="train"))
+    """
+    try:
+        yield
+    except UserError:
+        raise
+    except Exception as error:  # DataLossError, NotFoundError, ParseError, KeyError, …
+        reason = f"{type(error).__name__}: {error}".splitlines()[0][:200]
+        raise DataError(f"{title} in {folder} is damaged; delete that folder and prepare the data again. Received: {reason}.") from error

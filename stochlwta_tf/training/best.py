@@ -4,6 +4,7 @@ import math
 
 import keras
 
+from stochlwta_tf.errors import UserError
 from stochlwta_tf.training.run_folder import replacing
 
 
@@ -31,6 +32,22 @@ class BestWeights(keras.callbacks.Callback):
         self._best = float(score)
         with replacing(self._path) as part:
             self.model.save_weights(part)
+
+
+def load_best(path, learner):
+    """Loads the weights of the best validation into the trained learner.
+
+    Raises:
+        UserError: The file is damaged.
+    """
+    try:
+        learner.load_weights(path)
+    except Exception as error:  # damage raises nearly any type
+        reason = (str(error).strip() or type(error).__name__).splitlines()[0][:200]
+        raise UserError(
+            f"{path}: the weights of the best validation are damaged; delete the file to have those of the last iteration."
+            f" Received: {reason}"
+        ) from error
 
 
 def best_of(rows, likelihood):

@@ -3,6 +3,7 @@
 import contextlib
 import inspect
 import os
+import zipfile
 
 from stochlwta_tf.config import configuration
 from stochlwta_tf.errors import ConfigurationError, UserError
@@ -123,18 +124,28 @@ def for_test(learner, config):
 
 
 def saved_learner(path, distribution=None):
-    """The learner saved in a file, checked to fit the tasks if these are given."""
+    """The learner saved in a file, checked to fit the tasks if these are given.
+
+    Keras loads classes that are registered or its own, and no code: a `Lambda` layer is refused.
+
+    Raises:
+        UserError: The file is damaged, or needs what Keras refuses to load.
+        ConfigurationError: The learner does not fit the tasks.
+    """
     import keras
 
     import stochlwta_tf.learners  # noqa: F401  the classes that a saved learner is made of
 
     try:
-        learner = keras.saving.load_model(path)
-    except (OSError, ValueError, TypeError) as error:
-        raise UserError(f"{path}: cannot be loaded: {str(error).strip().splitlines()[0][:200]}") from error
+        if not zipfile.is_zipfile(path):  # of which Keras says that it is not there
+            raise ValueError("it is not a whole .keras file.")
+        learner = keras.saving.load_model(path, safe_mode=True)
+        has = (tuple(learner.network.input_shape[1:]), learner.targets)
+    except Exception as error:  # damage raises nearly any type: BadZipFile, zlib.error, KeyError, …
+        reason = (str(error).strip() or type(error).__name__).splitlines()[0][:200]
+        raise UserError(f"{path}: cannot be loaded, it is damaged or not a learner of this version: {reason}") from error
     if distribution is None:
         return learner
-    has = (tuple(learner.network.input_shape[1:]), learner.targets)
     needed = (tuple(distribution.input_shape), distribution.outputs)
     if has != needed:
         raise ConfigurationError(f"{path}: the tasks need inputs and outputs of {needed}. Received: a model of {has}.")

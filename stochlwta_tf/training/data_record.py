@@ -12,18 +12,21 @@ import pydantic
 from stochlwta_tf.errors import DataError, UserError
 
 # Options of a task that leave a split's images unchanged, and those that assign classes to splits.
-_DRAWING = frozenset(("way", "shot", "queries", "train_shot", "train_queries", "flip", "shift", "protocol", "data_dir"))
+_DRAWING = frozenset(
+    ("way", "shot", "queries", "train_shot", "train_queries", "flip", "shift", "protocol", "data_dir", "duplicates", "skip_damaged")
+)
 _SPLITTING = ("name", "split_file", "class_split", "split_seed")
 
 
 class Split(pydantic.BaseModel):
-    """One split: its classes' names (before any rotation), its number of images, and `ClassBank.fingerprint`."""
+    """One split: its classes' names (before any rotation), its number of images, `ClassBank.fingerprint`, and damaged files skipped."""
 
     model_config = pydantic.ConfigDict(frozen=True, strict=True)
 
     classes: tuple[str, ...]
     images: int
     fingerprint: str
+    skipped: tuple[str, ...] = ()
 
 
 _RECORD = pydantic.TypeAdapter(dict[str, Split])
@@ -51,7 +54,7 @@ def describe(splits):
     >>> describe({"train": tasks})
     {'train': {'classes': ['cat', 'dog'], 'images': 40, 'fingerprint': '9f8…'}}
     """
-    return {name: split_of(tasks).model_dump(mode="json") for name, tasks in splits.items() if tasks.bank}
+    return {name: split_of(tasks).model_dump(mode="json", exclude_defaults=True) for name, tasks in splits.items() if tasks.bank}
 
 
 def split_of(tasks):
@@ -60,7 +63,7 @@ def split_of(tasks):
 
     bank = tasks.bank
     names = dict.fromkeys(map(ClassBank.unrotated, bank.names))  # each once, in order
-    return Split(classes=tuple(names), images=int(bank.count.sum()), fingerprint=bank.fingerprint())
+    return Split(classes=tuple(names), images=int(bank.count.sum()), fingerprint=bank.fingerprint(), skipped=tasks.skipped)
 
 
 def read(path):

@@ -6,6 +6,7 @@ restored iteration will be trained again, so they are removed.
 """
 
 import csv
+import os
 import re
 import sys
 import time
@@ -106,11 +107,21 @@ def read(path):
     if not path.exists():
         return []
     rows, text = [], path.read_text(encoding="utf-8", errors="replace").partition("\0")[0]
-    for row in csv.DictReader(text[: text.rfind("\n") + 1].splitlines()):
-        if None in row.values() or not (row.get("iteration") or "").isdigit():
-            break
+    table = csv.DictReader(text[: text.rfind("\n") + 1].splitlines())
+    while row := _next(table):
         rows.append(row)
     return rows
+
+
+def _next(table):
+    """The next row of a CSV file if it is whole: an iteration, and numbers or nothing in the other columns."""
+    try:
+        row = next(table)
+        int(row["iteration"])
+        [float(value) for value in row.values() if value != ""]
+    except (StopIteration, csv.Error, KeyError, TypeError, ValueError):
+        return None
+    return row
 
 
 class Checkpoints(keras.callbacks.Callback):
@@ -188,11 +199,15 @@ _LIST = "checkpoint"  # TensorFlow's name for its list of checkpoints
 
 
 def _listed(folder):
-    """Whether TensorFlow's list of the checkpoints can be read."""
+    """Whether TensorFlow's list of the checkpoints can be read, and names files of this folder alone: it deletes what is too old."""
     try:
-        return tf.train.get_checkpoint_state(str(folder)) is not None
+        state = tf.train.get_checkpoint_state(str(folder))
     except (ValueError, tf.errors.OpError):  # empty, or not text
         return False
+    if state is None:
+        return False
+    paths = [state.model_checkpoint_path, *state.all_model_checkpoint_paths]
+    return {os.path.dirname(os.path.abspath(path)) for path in paths} == {os.path.abspath(folder)}
 
 
 def _saved(folder):

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import filelock
 
-from stochlwta_tf.config import configuration, identity
+from stochlwta_tf.config import configuration, identity, places
 from stochlwta_tf.errors import ConfigurationError, UserError
 
 
@@ -49,13 +49,20 @@ class RunFolder:
         """Raises unless a run of this configuration may start here or, with `resume`, continue; writes nothing.
 
         Raises:
-            UserError: There is a run already, or something that is not a run.
+            UserError: There is a run already, or something that is not a run, or the name is not in UTF-8.
             ConfigurationError: The run to resume has another configuration.
         """
+        if os.fsencode(self.path) != str(self.path).encode("utf-8", "replace"):
+            # TensorFlow would write the checkpoints to a folder of another name.
+            raise UserError(f"a run's folder needs a name in UTF-8: choose another with --out. Received: {os.fsencode(self.path)!r}.")
         if self.config.exists():
             if not resume:
                 raise UserError(f"{self.path} already contains a run: resume it with --resume, or choose another folder with --out.")
-            changed = identity.difference(configuration.load(self.config).resolved(), config.resolved())
+            # The data may have moved; whether it is the same is for its record to say.
+            has, wanted = (
+                {**c.resolved(), "task": places.unplaced(c.resolved()["task"])} for c in (configuration.load(self.config), config)
+            )
+            changed = identity.difference(has, wanted)
             if changed:
                 key, old, new = changed
                 raise ConfigurationError(f"{self.config}: the run to resume has {key}={old}. Received: {key}={new}.")
@@ -157,8 +164,9 @@ def replacing(path):
 
 
 def write_text(path, text):
+    """Replaces a file by text in UTF-8; a byte of a file name that is not UTF-8 is written as `\\udc..`, which is itself again in JSON."""
     with replacing(path) as part:
-        part.write_text(text, encoding="utf-8")
+        part.write_text(text, encoding="utf-8", errors="backslashreplace")
 
 
 def write_json(path, values):
@@ -200,7 +208,7 @@ def device_name():
     if gpus:
         return tf.config.experimental.get_device_details(gpus[0]).get("device_name", "GPU")
     with contextlib.suppress(OSError):
-        for line in Path("/proc/cpuinfo").read_text().splitlines():
+        for line in Path("/proc/cpuinfo").read_text(encoding="utf-8", errors="replace").splitlines():
             if line.startswith("model name"):
                 return line.partition(":")[2].strip()
     return platform.processor() or platform.machine()
@@ -220,6 +228,7 @@ def _git_revision(source):
 
 def _git(source, *arguments):
     try:
-        return subprocess.run(["git", "-C", source.parent, *arguments], check=False, capture_output=True, text=True).stdout.strip() or None
+        done = subprocess.run(["git", "-C", source.parent, *arguments], check=False, capture_output=True)
     except OSError:
         return None
+    return done.stdout.decode("utf-8", "replace").strip() or None

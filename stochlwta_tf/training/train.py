@@ -2,11 +2,12 @@
 
 import tensorflow as tf
 
+from stochlwta_tf.config import places
 from stochlwta_tf.errors import ConfigurationError, NonFiniteError
 from stochlwta_tf.learners.non_finite import explain_failure
 from stochlwta_tf.tasks.protocols import PROTOCOLS
 from stochlwta_tf.training import build, data_record
-from stochlwta_tf.training.best import BestWeights
+from stochlwta_tf.training.best import BestWeights, load_best
 from stochlwta_tf.training.progress import ProgressBar
 from stochlwta_tf.training.records import Checkpoints, MetricsLog
 from stochlwta_tf.training.run_folder import replacing
@@ -41,10 +42,8 @@ def train(config, folder):
         folder.begin(config, data_record.describe(splits))
         fit(config, folder, learner, splits)
         if config.training.keep_best and folder.best.exists():
-            learner.load_weights(folder.best)
-        task = {
-            key: value for key, value in config.resolved()["task"].items() if key not in ("data_dir", "split_file")
-        }  # paths of a machine
+            load_best(folder.best, learner)
+        task = places.unplaced(config.resolved()["task"])  # a model may be handed on
         learner.trained_on = {"task": task, "classes": build.class_names(splits["train"])}
         with replacing(folder.model) as part:
             learner.save(part)

@@ -1,6 +1,7 @@
 """Configuration files as dictionaries: numbers, `extends`, overrides, and what is wrong with a file."""
 
 import pytest
+import yaml
 
 from stochlwta_tf.config import yaml_file
 from stochlwta_tf.errors import ConfigurationError
@@ -13,12 +14,27 @@ def write(folder, name, text):
 
 
 @pytest.mark.parametrize(
-    ("text", "value"), [("1e-4", 1e-4), ("1.0e-4", 1e-4), ("-2E3", -2000.0), ("60000", 60000), ("e5", "e5"), ("null", None)]
-)
+    ("text", "value"),
+    [
+        ("1e-4", 1e-4), ("1.0e-4", 1e-4), ("-2E3", -2000.0), (".5", 0.5), ("1.", 1.0), ("60000", 60000), ("60_000", 60000), ("e5", "e5"),
+        ("null", None), ("010", 10), ("001", 1), ("-08", -8), ("0o10", 8), ("0x1F", 31), ("12:30", "12:30"), ("1:30.5", "1:30.5"),
+        ("2024-01-01", "2024-01-01"), ("2024-99-99", "2024-99-99"), ("'010'", "010"), (".inf", float("inf")),
+    ],
+)  # fmt: skip
 def test_numbers_are_read_as_people_write_them(tmp_path, text, value):
     read = yaml_file.read(write(tmp_path, "a.yaml", f"key: {text}"))["key"]
     assert read == value
     assert type(read) is type(value)
+
+
+@pytest.mark.parametrize(
+    "value", ["010", "08", "0o17", "1e5", "12:30", "no", "2024-01-01", "~", "", "1_0", ".5", 10, 1e-5, 0.1, True, None]
+)
+def test_what_is_written_is_read_back_by_this_and_any_other_reader(tmp_path, value):
+    text = yaml_file.dump({"key": value})
+    for read in (yaml_file.read(write(tmp_path, "a.yaml", text)), yaml.safe_load(text)):
+        assert read == {"key": value}
+        assert type(read["key"]) is type(value)
 
 
 def test_extends_lays_sections_over_each_other(tmp_path):
@@ -94,6 +110,11 @@ def test_overrides_of_a_section_hold_together():
         ("extends: {a: b}", r"extends must be .*Received: extends=\{'a': 'b'\}"),
         ("extends: [bad.yaml]", r"bad\.yaml: extends itself\.$"),
         ("extends: [none.yaml]", r"none\.yaml \(which bad\.yaml extends\): cannot read"),
+        ("seed: " + "1" * 5000, r"bad\.yaml: not valid YAML: Exceeds the limit"),
+        ("seed: !!int a", r"bad\.yaml: not valid YAML: invalid literal for int"),
+        ("seed: " + "[" * 5000, r"bad\.yaml: not valid YAML: nested too deep"),
+        ("seed: \x00", r"bad\.yaml: not valid YAML: unacceptable character"),
+        ('extends: "a\\0.yaml"', r"a\\x00\.yaml': cannot read"),
         ("extends: none.yaml", r"none\.yaml \(which bad\.yaml extends\): cannot read .*No such file"),
     ],
 )

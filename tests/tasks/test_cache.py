@@ -4,6 +4,7 @@ import signal
 import subprocess
 import sys
 import time
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -111,3 +112,14 @@ def test_what_is_in_use_is_shared_and_read_once(monkeypatch):
     first = cached_bank("x", {}, Builder())
     monkeypatch.setattr("stochlwta_tf.tasks.cache.np.load", None)
     assert cached_bank("x", {}, None) is first
+
+
+def test_a_user_without_a_home_is_told_what_to_set(monkeypatch):
+    def none(path):
+        raise RuntimeError("Could not determine home directory.")
+
+    monkeypatch.setattr(Path, "expanduser", none)
+    monkeypatch.delenv("STOCHLWTA_CACHE", raising=False)
+    monkeypatch.delenv("XDG_CACHE_HOME", raising=False)
+    with pytest.raises(DataError, match="^there is no home folder; set STOCHLWTA_CACHE to a folder. Received: ~/.cache/stochlwta_tf.$"):
+        cache_folder()

@@ -63,7 +63,7 @@ def test_cached_until_a_file_changes(folder, monkeypatch):
     make(folder)
     (folder / "c0" / "a.png").unlink()
     for options in ({}, {"channels": 1}, {"size": 5}):
-        make(folder, queries=1, **options)
+        make(folder, queries=1, duplicates="keep", **options)
     assert len(built) == 6
 
 
@@ -158,6 +158,13 @@ def test_split_by_a_file(folder, name, text):
     assert banks == {"train": ("c0", "c1", "c2"), "validation": ("c3",), "test": ("c4",)}
 
 
+def test_the_names_in_a_split_file_are_text(tmp_path):
+    (tmp_path / "s.yaml").write_text("train: [no, yes, 001, 010]\nval: ['8', 12:30]\ntest: [~, 1e3, 2024-01-01]\n", encoding="utf-8")
+    assert from_file(tmp_path / "s.yaml") == {
+        "train": ["no", "yes", "001", "010"], "validation": ["8", "12:30"], "test": ["~", "1e3", "2024-01-01"],
+    }  # fmt: skip
+
+
 def test_a_class_in_training_and_test_is_an_error_that_names_it(folder):
     file = folder.parent / "s.yaml"
     file.write_text("{train: [c0, c1], test: [c2, c1]}")
@@ -171,6 +178,8 @@ def test_a_class_in_training_and_test_is_an_error_that_names_it(folder):
         ("[c0]", "must map train, validation, test to lists of classes. Received:"),
         ("{train: [a], dev: [b]}", "splits are called train, validation, test. Received: dev."),
         ("{train: [", "not a text file of its kind"),
+        ("{train: [[a]]}", "must map train, validation, test to lists of classes. Received:"),
+        ("[" * 5000, "not a text file of its kind"),
         ("{train: [c9]}", "the first is 'c9'"),
     ],
 )
@@ -223,15 +232,19 @@ def test_wrong_folders_and_options_are_one_line(folder, tmp_path):
     with pytest.raises(ConfigurationError, match="ImageFolder must be one of standard, original_code. Received: protocol=paper."):
         make(folder, protocol="paper")
     (folder / "c2" / "a.png").write_bytes(b"cut")
-    with pytest.raises(DataError, match="c2/a.png: cannot be decoded"):
-        make(folder)
     with pytest.raises(ConfigurationError, match="channels must be 1 or 3. Received: channels=2."):
         make(folder, channels=2)
 
 
 def test_too_few_pictures_are_named(folder):
-    with pytest.raises(DataError, match="Class 'c.' has 3 images, but shot \\+ queries needs 4"):
+    with pytest.raises(DataError, match="Class 'c.' has 3 images, but shot \\+ queries needs 4: set task.shot and task.queries"):
         make(folder, queries=3)
+
+
+def test_too_few_classes_name_the_options(folder):
+    with pytest.raises(DataError, match="way=3 needs 3 classes, but there are 2: set task.way to at most 2") as error:
+        make(folder, "test", way=3, class_split=(2, 1, 2))
+    assert str(error.value).endswith(". The data has 5 classes, divided into splits by task.class_split=[2, 1, 2].")
 
 
 def support_among_queries(tasks, batches=20):
@@ -279,9 +292,9 @@ def test_a_picture_counts_once_in_its_class(folder, how, caplog):
         caplog.clear()
         tasks = make(folder, class_split=(5, 0, 0))
         note = "1 of 16 pictures have the pixels of another of their class and count once, the first in 'c1'"
-        assert tasks.notes == (note,) and caplog.messages == [f"{folder}: {note}."]
+        assert tasks.notes == (note,) and caplog.messages == [f"{folder}: {note}.", f"{folder}: 5 files are left out: .txt (5)."]
         assert tasks.bank.count.tolist() == [3] * 5 and support_among_queries(tasks) == 0
-    assert make(folder, "test", class_split=(4, 0, 1)).notes == (note,) and len(caplog.messages) == 1
+    assert make(folder, "test", class_split=(4, 0, 1)).notes == (note,) and len(caplog.messages) == 2
 
 
 def test_a_row_of_a_csv_twice_counts_once(folder):
@@ -292,7 +305,7 @@ def test_a_row_of_a_csv_twice_counts_once(folder):
     assert tasks.notes[0].startswith("5 of 15 pictures")
 
 
-def test_a_picture_of_two_classes_is_noted(folder, caplog):
+def test_a_picture_of_two_splits_is_refused_or_noted(folder, caplog):
     (folder / "c4" / "x.png").write_bytes((folder / "c0" / "a.png").read_bytes())
     (folder / "c1" / "x.png").write_bytes((folder / "c0" / "b.png").read_bytes())
     file = folder.parent / "s.yaml"
@@ -300,11 +313,101 @@ def test_a_picture_of_two_classes_is_noted(folder, caplog):
     expected = (
         "2 pictures have the pixels of one of another class, 1 of them in another split; the first are in 'c0' (train) and 'c1' (train)",
     )
-    assert make(folder, "test", split_file=str(file)).notes == expected and not caplog.messages
-    assert make(folder, "train", split_file=str(file)).notes == expected and len(caplog.messages) == 1
+    with pytest.raises(DataError, match="1 pictures are in two splits, .* set task.duplicates=keep, .* Received: .*") as error:
+        make(folder, split_file=str(file))
+    assert str(error.value).endswith(f"Received: {folder / 'c0' / 'a.png'} (train) and {folder / 'c4' / 'x.png'} (test).")
+    kept = {"split_file": str(file), "duplicates": "keep"}
+    assert make(folder, "test", **kept).notes == expected and not caplog.messages
+    assert make(folder, "train", **kept).notes == expected and len(caplog.messages) == 2
+    (folder / "c4" / "x.png").unlink()  # in two classes of one split: no test sees what was trained on
+    assert make(folder, "test", split_file=str(file)).notes[0].startswith("1 pictures have the pixels of one of another class, 0 of them")
 
 
 def test_recorded_classes_take_the_place_of_a_split(folder):
     assert make(folder, "test", classes=("c3", "c1")).bank.names == ("c3", "c1")
     with pytest.raises(DataError, match="must hold the 2 test classes that the run recorded; .* 1 of them are missing, the first 'c9'"):
         make(folder, "test", classes=("c3", "c9"))
+
+
+def test_all_damaged_pictures_are_listed_at_once_or_left_out(folder, caplog):
+    (folder / "c2" / "a.png").write_bytes(b"cut")
+    (folder / "c4" / "b.png").write_bytes(b"")
+    for _ in range(2):  # decoded, and from the cache
+        with pytest.raises(DataError, match="2 of 15 pictures cannot be decoded; .* set task.skip_damaged=true") as error:
+            make(folder, queries=1)
+        bad = "c2/a.png (it is not a picture, 3 bytes)", "c4/b.png (it is not a picture, 0 bytes)"
+        assert str(error.value).endswith(f" Received: {bad[0]}; {bad[1]}.")
+    tasks = make(folder, queries=1, skip_damaged=True, class_split=(5, 0, 0))
+    assert tasks.bank.count.tolist() == [3, 3, 2, 3, 2] and tasks.skipped == bad
+    note = f"2 of 15 pictures cannot be decoded and are left out, the first {bad[0]}"
+    assert tasks.notes == (note,) and f"{folder}: {note}." in caplog.messages
+    assert make(folder, "test", queries=1, skip_damaged=True, classes=("c4", "c1")).skipped == bad[1:]
+    for name in ("a.png", "b.png", "deeper/c.png"):
+        (folder / "c2" / name).write_bytes(b"cut")
+    with pytest.raises(DataError, match="no picture of class 'c2' can be decoded"):
+        make(folder, skip_damaged=True)
+
+
+def test_a_class_without_light_is_noted(folder):
+    for seed, file in enumerate((folder / "c3").rglob("*.png")):
+        Image.fromarray(np.random.default_rng(seed).integers(0, 4096, (9, 9), "uint16")).save(file)  # 12 bits in 16
+    notes = make(folder, queries=1, class_split=(5, 0, 0)).notes
+    assert any(note.startswith("no picture of 1 classes has a pixel above 10 % of white, the first 'c3'") for note in notes)
+
+
+def test_folders_of_splits_are_the_splits(folder):
+    split = folder.parent / "split"
+    for name, classes in (("train", ("c0", "c1", "c2")), ("Valid", ("c3",)), ("test", ("c4",))):
+        (split / name).mkdir(parents=True)
+        for each in classes:
+            (folder / each).rename(split / name / each)
+    banks = {s: make(split, s).bank.names for s in ("train", "validation", "test")}
+    assert banks == {"train": ("c0", "c1", "c2"), "validation": ("c3",), "test": ("c4",)}
+    (split / "test" / "c0").mkdir()
+    with pytest.raises(DataError, match="a class must be in one split, .* set task.class_split. Received: 'c0' in train and test."):
+        make(split)
+
+
+@pytest.mark.parametrize("ending", [".jfif", ".JPG", ".jp2", ".tga", ".webp"])
+def test_what_pillow_reads_is_read(folder, ending):
+    Image.new("RGB", (9, 9), "red").save(folder / "c1" / f"x{ending}", "JPEG")
+    assert make(folder, class_split=(5, 0, 0)).bank.count.tolist() == [3, 4, 3, 3, 3]
+
+
+def test_what_is_left_out_is_counted(folder, caplog):
+    (folder / "c0" / "x.heic").write_bytes(b"")
+    (folder / "c1" / "README").write_bytes(b"")
+    (folder / "c1" / "x.eps").write_bytes(b"%!PS-Adobe-3.0 EPSF-3.0")  # a program, which Pillow would give to an interpreter
+    (folder / "c2" / "gone.png").symlink_to(folder / "nowhere.png")
+    (folder / "stray.png").write_bytes(b"")
+    make(folder, class_split=(5, 0, 0))
+    kinds = ".eps (1), .heic (1), .txt (5), links that lead nowhere (1), pictures that are in no folder (1), without an ending (1)"
+    assert caplog.messages == [f"{folder}: 10 files are left out: {kinds}."]
+    (folder / "c1" / "x.png").write_bytes(b"%!PS-Adobe-3.0 EPSF-3.0\n%%BoundingBox: 0 0 9 9\n")
+    with pytest.raises(DataError, match="c1/x.png .it is not a picture"):
+        make(folder)
+
+
+def test_linked_folders_are_read_once(folder):
+    elsewhere = folder.parent / "elsewhere"
+    (folder / "c1").rename(elsewhere)
+    (folder / "c1").symlink_to(elsewhere)
+    (elsewhere / "round").symlink_to(elsewhere)
+    (folder / "c2" / "more").symlink_to(elsewhere / "deeper")
+    tasks = make(folder, class_split=(5, 0, 0), duplicates="keep")
+    assert tasks.bank.count.tolist() == [3, 3, 4, 3, 3]
+
+
+def test_names_are_text_however_a_system_writes_them(folder):
+    (folder / "c0").rename(folder / "cafe\u0301")  # as macOS writes it
+    os.rename(os.fsencode(folder / "c1"), os.fsencode(folder) + b"/gr\xfcn")  # Latin-1
+    (folder.parent / "s.yaml").write_text("train: [caf\u00e9, 'gr\\xfcn', c2]\nval: [c3]\ntest: [c4]\n", encoding="utf-8")
+    tasks = make(folder, split_file=str(folder.parent / "s.yaml"))
+    assert tasks.bank.names == ("caf\u00e9", "gr\\xfcn", "c2")
+    tasks.bank.names[1].encode()
+    assert make(folder, classes=["cafe\u0301"]).bank.names == ("caf\u00e9",)
+    (folder.parent / "t.csv").write_text("filename,label\ndata/caf\u00e9/a.png,a\ndata/caf\u00e9/b.png,a\n", encoding="utf-8")
+    assert make(folder.parent / "t.csv", queries=1, class_split=(1, 0, 0)).bank.count.tolist() == [2]
+    (folder / "c2").rename(folder / "caf\u00e9")
+    with pytest.raises(DataError, match="two folders have the name 'caf\u00e9', in two ways of writing its letters"):
+        make(folder)

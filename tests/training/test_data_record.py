@@ -52,7 +52,15 @@ def run(finished, tmp_path, monkeypatch):
     shutil.copytree(finished, tmp_path / "here")
     monkeypatch.chdir(tmp_path / "here")
     monkeypatch.setenv("STOCHLWTA_CACHE", str(tmp_path / "here" / "cache"))
+    moved("run", finished / "data", tmp_path / "here" / "data")
     return RunFolder("run")
+
+
+def moved(run, old, new):
+    """Tells a run that its data is elsewhere."""
+    path = RunFolder(run).config
+    assert f"data_dir: {old}\n" in path.read_text()
+    path.write_text(path.read_text().replace(f"data_dir: {old}\n", f"data_dir: {new}\n"))
 
 
 def recorded(run):
@@ -149,6 +157,27 @@ def test_data_that_moved_is_tested_alike(run):
         picture(add_to, "c99", 99, number)
     assert evaluate.main(["--run", "run", "--set", "task.data_dir=moved"]) == 0
     assert json.loads(run.evaluation.read_text())["measures"] == before
+
+
+def test_a_run_is_tested_and_resumed_from_any_folder_and_with_moved_data(run, tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    assert evaluate.main(["--run", "here/run"]) == 0
+    longer(RunFolder("here/run"))
+    shutil.move("here/data", "moved")
+    assert train.main(["--resume", "--out", "here/run"]) == 2
+    assert f"set task.data_dir. Received: {tmp_path / 'here' / 'data'}.\n" in capsys.readouterr().err
+    assert train.main(["--resume", "--out", "here/run", "--set", "task.data_dir=moved"]) == 0
+
+
+def test_skipped_pictures_are_recorded(run):
+    damaged = f"{recorded(run)['train'][0]}/x.png"
+    (RunFolder("data").path / damaged).write_bytes(b"cut")
+    command = ["--config", "own.yaml", "--set", "task.data_dir=data", "evaluation.after_training=false", "--out", "other"]
+    assert train.main(command) == 2
+    assert train.main([*command, "--set", "task.skip_damaged=true"]) == 0
+    record = data_record.read(RunFolder("other").data)
+    assert record["train"].skipped == (f"{damaged} (it is not a picture, 3 bytes)",) and record["test"].skipped == ()
+    assert train.main(["--resume", "--out", "other"]) == 0
 
 
 @pytest.mark.parametrize("content", ["", "[]", '{"train": {}}', '{"train": {"classes": [1], "images": 1, "fingerprint": ""}}'])

@@ -111,6 +111,13 @@ def cut(path):
     path.write_bytes(path.read_bytes()[:100])
 
 
+def foreign(folder):
+    """TensorFlow deletes the oldest checkpoints of its list, wherever they are."""
+    listed = (folder / "checkpoint").read_text(encoding="utf-8")
+    (folder.parent / "precious.txt").write_text("", encoding="utf-8")
+    (folder / "checkpoint").write_text(listed.replace('"ckpt-2"', '"../precious"'), encoding="utf-8")
+
+
 @pytest.mark.parametrize(
     ("damage", "restored", "said"),
     [
@@ -118,6 +125,7 @@ def cut(path):
         (lambda f: (f / "checkpoint").write_text(""), 3, "checkpoint is missing or damaged; resuming from ckpt-3,"),
         (lambda f: (f / "checkpoint").write_text("garbage"), 3, "checkpoint is missing or damaged; resuming from ckpt-3,"),
         (lambda f: (f / "checkpoint").write_bytes(b"\xff\x00" * 9), 3, "checkpoint is missing or damaged; resuming from ckpt-3,"),
+        (lambda f: foreign(f), 3, "checkpoint is missing or damaged; resuming from ckpt-3,"),
         (lambda f: cut(f / "ckpt-3.data-00000-of-00001"), 2, "ckpt-3 cannot be restored; resuming from ckpt-2, the newest intact"),
         (lambda f: cut(f / "ckpt-3.index"), 2, "ckpt-3 cannot be restored; resuming from ckpt-2,"),
         (lambda f: (f / "ckpt-3.data-00000-of-00001").unlink(), 2, "ckpt-3 cannot be restored; resuming from ckpt-2,"),
@@ -125,7 +133,19 @@ def cut(path):
         (lambda f: (f / "ckpt-3.index").unlink(), 2, ""),  # as when it was not written yet
         (lambda f: None, 3, ""),
     ],
-    ids=["no list", "empty list", "garbage list", "binary list", "cut", "cut index", "no data", "cut without list", "no index", "whole"],
+    ids=[
+        "no list",
+        "empty list",
+        "garbage list",
+        "binary list",
+        "foreign list",
+        "cut",
+        "cut index",
+        "no data",
+        "cut without list",
+        "no index",
+        "whole",
+    ],
 )
 def test_the_newest_whole_checkpoint_is_restored_and_none_is_lost(tmp_path, monkeypatch, capfd, damage, restored, said):
     monkeypatch.chdir(tmp_path)
@@ -146,6 +166,7 @@ def test_the_newest_whole_checkpoint_is_restored_and_none_is_lost(tmp_path, monk
         model.optimizer.apply([tf.ones_like(v) for v in model.trainable_variables], model.trainable_variables)
         checkpoints.on_epoch_end(epoch)
     assert sorted(p.name for p in tmp_path.glob("*.index")) == ["ckpt-4.index", "ckpt-5.index"]
+    assert damage.__code__.co_names != ("foreign",) or (tmp_path.parent / "precious.txt").exists()
     Checkpoints(tmp_path, learner(), keep=2).restore()
     assert not capfd.readouterr().err
 
@@ -167,3 +188,9 @@ def test_nothing_is_begun_over_checkpoints_that_are_all_damaged(tmp_path):
 def test_rows_that_a_power_cut_left_as_zeros_are_left_out(tmp_path):
     (tmp_path / "metrics.csv").write_bytes(b"iteration,seconds\n10,1.0\n20,2" + b"\0" * 50 + b"\n\xff\n")
     assert read(tmp_path / "metrics.csv") == [{"iteration": "10", "seconds": "1.0"}]
+
+
+@pytest.mark.parametrize("row", ["²,1.0", "20,2x0", "20", "20,1.0,3", "a,1", ",", '20,"' + "1" * 200_000 + '"'])
+def test_a_damaged_row_and_what_follows_it_are_left_out(tmp_path, row):
+    (tmp_path / "metrics.csv").write_text(f"iteration,seconds\n10,\n{row}\n30,3.0\n", encoding="utf-8")
+    assert read(tmp_path / "metrics.csv") == [{"iteration": "10", "seconds": ""}]

@@ -2,6 +2,7 @@
 
 import errno
 import json
+import os
 import subprocess
 import sys
 
@@ -10,7 +11,7 @@ import tensorflow as tf
 
 from stochlwta_tf.config import configuration
 from stochlwta_tf.errors import UserError
-from stochlwta_tf.training.run_folder import RunFolder, environment, replacing, write_text
+from stochlwta_tf.training.run_folder import RunFolder, environment, replacing, write_json, write_text
 
 CONFIG = configuration.from_dict(
     {
@@ -138,3 +139,11 @@ def test_a_folder_of_something_else_is_left_alone(tmp_path, resume):
     (tmp_path / "thesis.tex").write_text("")
     with pytest.raises(UserError, match="exists and is not a run"):
         RunFolder(tmp_path).check(CONFIG, resume)
+
+
+def test_a_name_that_is_not_utf8_is_refused_or_written_and_read_back(tmp_path):
+    name = os.fsdecode(b"caf\xe9")
+    with pytest.raises(UserError, match=r"needs a name in UTF-8: choose another with --out. Received: b'caf\\xe9'"):
+        RunFolder(name).check(None, resume=False)
+    write_json(tmp_path / "a.json", {"command": f"train.py --config {name}", "letter": "é"})
+    assert json.loads((tmp_path / "a.json").read_text(encoding="utf-8")) == {"command": f"train.py --config {name}", "letter": "é"}
