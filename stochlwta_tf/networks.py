@@ -10,6 +10,7 @@ import keras
 from pydantic import Field
 
 from stochlwta_tf.layers import BatchNormalization, DeterministicLWTA, GaussianConv2D, GaussianDense, InputScale, StochasticLWTA
+from stochlwta_tf.registry import Registry
 
 Activation = Literal["relu", "tanh", "deterministic_lwta", "stochastic_lwta"]
 Weights = Literal["point", "gaussian"]
@@ -238,7 +239,7 @@ def conv4(
 
 
 # The source of a network's remaining options, which the configuration reads with its signature.
-NETWORKS: dict[str, Any] = {"dense_lwta": dense_lwta, "mlp": mlp, "conv4": conv4}
+NETWORKS = Registry("network", {"dense_lwta": dense_lwta, "mlp": mlp, "conv4": conv4})
 for _network in NETWORKS.values():
     _network.options_of = LayerFactory
 

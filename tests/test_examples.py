@@ -18,9 +18,10 @@ from tests.helpers import REPOSITORY
 PACKAGE = REPOSITORY / "stochlwta_tf"
 #: Their examples train for long, or need a data set, a finished run or a folder of the reader's.
 NOT_RUN = {
-    "cli.suite_runner", "evaluation.evaluate", "tasks.augmentation", "tasks.cache", "tasks.cifar100", "tasks.duplicates",
+    "cli.suite_runner", "evaluation.evaluate", "inference.load", "inference.pictures", "sklearn",
+    "tasks.augmentation", "tasks.cache", "tasks.cifar100", "tasks.duplicates",
     "tasks.glyphs", "tasks.image_folder", "tasks.miniimagenet", "tasks.miniimagenet_builder", "tasks.miniimagenet_layouts",
-    "tasks.omniglot", "tasks.safe_pickle", "tasks.tfds_source", "training.data_record", "training.run_folder",
+    "tasks.omniglot", "tasks.picture_files", "tasks.safe_pickle", "tasks.tfds_source", "training.data_record", "training.run_folder",
     *(f"learners.{path.stem}" for path in (PACKAGE / "learners").glob("*.py") if path.stem not in ("stein", "task_runner")),
 }  # fmt: skip
 #: The same, one by one, in modules whose other examples run.

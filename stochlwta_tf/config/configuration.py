@@ -2,12 +2,12 @@
 
 import functools
 from pathlib import Path
-from typing import Annotated, ClassVar, Literal
+from typing import Annotated, Any, ClassVar, Literal
 
 import pydantic
 from pydantic import Field
 
-from stochlwta_tf.config import lookup, places, renamed, yaml_file
+from stochlwta_tf.config import lookup, optimizers, places, plugins, renamed, yaml_file
 from stochlwta_tf.config.schema import Section, options_of, section, unknown, validate
 from stochlwta_tf.errors import ConfigurationError
 
@@ -26,9 +26,13 @@ class Optimizer(Section):
     """The outer step: a Keras optimizer on the meta-gradient.
 
     Attributes:
-        name: `sgd` (Reptile, StochLWTA-ML: the meta-gradient is mean(psi − psi')) or `adam` (MAML and the others).
+        name: A Keras optimizer in lower case: `sgd` (Reptile, StochLWTA-ML: the meta-gradient is mean(psi − psi')), `adam` (MAML and the
+            others), `adamw`, ….
+        options: Its other arguments, such as `{weight_decay: 0.01}`.
         learning_rate: The outer step size, at the start.
-        schedule: `constant`, or `linear` from `learning_rate` to `end_learning_rate` over `training.iterations`.
+        schedule: `constant`; `linear` from `learning_rate` to `end_learning_rate` over `training.iterations`; or a Keras schedule, such as
+            `cosine_decay`, which is as long unless its options say otherwise.
+        schedule_options: The other arguments of a Keras schedule, such as `{alpha: 0.1}`.
         end_learning_rate: The step size that a linear schedule ends at.
         clip_norm: Largest norm of each variable's meta-gradient; null for none.
         clip_value: Largest absolute entry of the meta-gradient; null for none.
@@ -36,9 +40,11 @@ class Optimizer(Section):
 
     renamed_options: ClassVar = {"final": "end_learning_rate"}
 
-    name: Literal["sgd", "adam"]
+    name: str
+    options: dict[str, Any] = {}
     learning_rate: Positive
-    schedule: Literal["constant", "linear"] = "constant"
+    schedule: str = "constant"
+    schedule_options: dict[str, Any] = {}
     end_learning_rate: Annotated[float, Field(ge=0)] = 0.0
     clip_norm: Positive | None = None
     clip_value: Positive | None = None
@@ -129,10 +135,12 @@ class Configuration(Section):
     """A whole configuration; `task`, `network` and `learner` have the fields of what they name.
 
     Attributes:
+        modules: The key `import`: Python modules that register further learners, networks or tasks, or register them with Keras.
         name: Of the run, and of its folder.
         seed: Of the initial weights and of the training tasks with all their noise.
     """
 
+    modules: Annotated[tuple[str, ...], Field(alias="import")] = ()
     name: Annotated[str, Field(pattern=r"^\w[\w.-]*$")]
     seed: Annotated[int, Field(ge=0, lt=2**32)] = 0
     task: Section
@@ -171,6 +179,8 @@ class Configuration(Section):
         for learned, key in (("learn_inner_rates", "inner_lr"), ("learn_noise_std", "noise_std")):
             if getattr(self.learner, learned, False) and key in self.evaluation.overrides():
                 raise ValueError(f"evaluation.{key} cannot be combined with learner.{learned}=true: the learned value is tested.")
+        if wrong := optimizers.problem(self.optimizer):
+            raise ValueError(wrong)
         if self.optimizer.clip_norm is not None and self.optimizer.clip_value is not None:
             raise ValueError(
                 f"optimizer.clip_norm must be null if clip_value is set. Received: optimizer.clip_norm={self.optimizer.clip_norm}."
@@ -181,6 +191,8 @@ class Configuration(Section):
         """Every key with its value, as plain lists, numbers and strings; reading it back gives the same configuration."""
         values = self.model_dump(mode="json", serialize_as_any=True)
         overrides = self.evaluation.overrides()
+        modules = values.pop("modules")
+        values = {"import": modules, **values} if modules else values
         values["evaluation"] = {k: v for k, v in values["evaluation"].items() if k in Evaluation.model_fields or k in overrides}
         return values
 
@@ -246,6 +258,9 @@ def origins(path, assignments=()):
 
 def from_dict(values, where="configuration"):
     """The `Configuration` of a dictionary; `where` begins the error messages."""
+    plugins.load(values.get("import", ()), where)
+    if isinstance(values.get("import"), str):
+        values = {**values, "import": [values["import"]]}
     registered = _registered(values, where)
     names = tuple(values[kind]["name"] for kind in registered)
     return validate(_model(*zip(names, registered.values(), strict=True)), renamed.current(values, _former_names(registered)), where)

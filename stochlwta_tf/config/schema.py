@@ -98,7 +98,7 @@ def _one_line(error, model):
         *parents, last = path
         for part in parents:
             model = model if part.isdigit() else _section_in(model.model_fields[part].annotation)
-        return unknown("key", key, last, model.model_fields)
+        return unknown("key", key, last, [field.alias or name for name, field in model.model_fields.items()])
     if error["type"] == "missing":
         return f"{key} is missing."
     if error["type"] == "value_error":

@@ -9,16 +9,20 @@ from stochlwta_tf.learners.platipus import PLATIPUS
 from stochlwta_tf.learners.prediction import Prediction
 from stochlwta_tf.learners.reptile import Reptile
 from stochlwta_tf.learners.stochlwta import StochLWTA
+from stochlwta_tf.registry import Registry
 
-LEARNERS = {
-    "stochlwta": StochLWTA,
-    "reptile": Reptile,
-    "maml": MAML,
-    "fomaml": FOMAML,
-    "abml": ABML,
-    "bmaml": BMAML,
-    "platipus": PLATIPUS,
-}
+LEARNERS = Registry(
+    "learner",
+    {
+        "stochlwta": StochLWTA,
+        "reptile": Reptile,
+        "maml": MAML,
+        "fomaml": FOMAML,
+        "abml": ABML,
+        "bmaml": BMAML,
+        "platipus": PLATIPUS,
+    },
+)
 
 __all__ = [
     "ABML",

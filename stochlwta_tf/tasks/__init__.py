@@ -1,5 +1,6 @@
 """Task distributions, on which learners are trained and tested."""
 
+from stochlwta_tf.registry import Registry
 from stochlwta_tf.tasks.cifar100 import Cifar100
 from stochlwta_tf.tasks.class_bank import ClassBank
 from stochlwta_tf.tasks.glyphs import Glyphs
@@ -10,14 +11,17 @@ from stochlwta_tf.tasks.omniglot import Omniglot
 from stochlwta_tf.tasks.sinusoid import Sinusoid
 from stochlwta_tf.tasks.task import SPLITS, Task, TaskDistribution
 
-TASKS = {
-    "sinusoid": Sinusoid,
-    "omniglot": Omniglot,
-    "glyphs": Glyphs,
-    "cifar100": Cifar100,
-    "miniimagenet": MiniImageNet,
-    "image_folder": ImageFolder,
-}
+TASKS = Registry(
+    "task",
+    {
+        "sinusoid": Sinusoid,
+        "omniglot": Omniglot,
+        "glyphs": Glyphs,
+        "cifar100": Cifar100,
+        "miniimagenet": MiniImageNet,
+        "image_folder": ImageFolder,
+    },
+)
 
 __all__ = [
     "SPLITS",

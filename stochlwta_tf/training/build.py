@@ -5,7 +5,7 @@ import inspect
 import os
 import zipfile
 
-from stochlwta_tf.config import configuration
+from stochlwta_tf.config import configuration, optimizers
 from stochlwta_tf.errors import ConfigurationError, UserError
 from stochlwta_tf.training.data_record import difference, split_of
 
@@ -154,13 +154,7 @@ def saved_learner(path, distribution=None):
 
 def optimizer(config):
     """The Keras optimizer of the outer step."""
-    import keras
-
-    options, rate = config.optimizer, config.optimizer.learning_rate
-    if options.schedule == "linear":
-        rate = keras.optimizers.schedules.PolynomialDecay(rate, config.training.iterations, options.end_learning_rate)
-    kind = {"sgd": keras.optimizers.SGD, "adam": keras.optimizers.Adam}[options.name]
-    return kind(rate, clipnorm=options.clip_norm, clipvalue=options.clip_value)
+    return optimizers.build(config.optimizer, config.training.iterations)
 
 
 @contextlib.contextmanager

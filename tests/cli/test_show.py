@@ -99,9 +99,10 @@ def test_shapes_that_only_the_data_knows_are_unknown(monkeypatch):
     class Unsized(TASKS["omniglot"]):
         input_shape = None
 
-    monkeypatch.setitem(TASKS, "omniglot", Unsized)
-    lines = list(show.sizes(configuration.load(CONFIGS / "omniglot_5w1s.yaml")))
-    assert lines == ["shapes and parameters: unknown without the data of omniglot", "tasks in an iteration: 50"]
+    monkeypatch.setitem(TASKS, "unsized", Unsized)
+    config = configuration.read(CONFIGS / "omniglot_5w1s.yaml", ["task.name=unsized", "task.way=5"])
+    lines = list(show.sizes(configuration.from_dict(config)))
+    assert lines == ["shapes and parameters: unknown without the data of unsized", "tasks in an iteration: 50"]
 
 
 def test_the_shape_of_a_folder_of_images_is_in_its_options():

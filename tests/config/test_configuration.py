@@ -65,7 +65,7 @@ def test_the_evaluation_may_override_the_learner():
         ),
         (changed(learner={"name": 3}), "unknown value learner.name=3. Allowed: "),
         (changed(evaluation={"draws": 0}), "evaluation.draws must be greater than or equal to 1. Received: evaluation.draws=0."),
-        (changed(optimizer={"name": "rmsprop"}), "optimizer.name must be 'sgd' or 'adam'. Received: optimizer.name=\"rmsprop\"."),
+        (changed(optimizer={"name": "rmspropp"}), "unknown value optimizer.name='rmspropp'. Did you mean 'rmsprop'?"),
         ({k: v for k, v in SINUSOID.items() if k != "task"}, "task is missing. Allowed: task.name=sinusoid, "),
         ({**SINUSOID, "training": {"meta_batch_size": 4}}, "training.iterations is missing."),
         ({**SINUSOID, "task": "sinusoid"}, "task must be a section with a name: sinusoid, "),

@@ -1,0 +1,43 @@
+"""docs/extending.md: its method is what it says, and a configuration trains it."""
+
+import re
+import sys
+
+import keras
+import numpy as np
+import pytest
+
+from stochlwta_tf import networks
+from stochlwta_tf.cli import train
+from stochlwta_tf.learners import LEARNERS
+from tests.helpers import REPOSITORY
+from tests.helpers.small_tasks import one, point_tasks
+
+
+@pytest.fixture
+def document(tmp_path, monkeypatch):
+    """The document's module and configuration, in the working directory."""
+    text = (REPOSITORY / "docs" / "extending.md").read_text(encoding="utf-8")
+    for language, name in (("python", "my_methods.py"), ("yaml", "anil.yaml")):
+        (block,) = re.findall(rf"^```{language}\n(.*?)^```", text, re.MULTILINE | re.DOTALL)
+        (tmp_path / name).write_text(block)
+    (tmp_path / "configs").symlink_to(REPOSITORY / "configs")
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.syspath_prepend(str(tmp_path))
+    yield tmp_path
+    sys.modules.pop("my_methods", None)
+    LEARNERS.pop("anil", None)
+
+
+def test_only_the_head_is_adapted_and_the_rest_is_meta_trained(document):
+    assert train.main(["--config", "anil.yaml", "--show"]) == 0
+    keras.utils.set_random_seed(0)
+    learner = LEARNERS["anil"](networks.mlp((1,), 1, units=(4,)), likelihood="gaussian", inner_steps=2, runner="loop")
+    task = one(point_tasks(), 0)
+    psi, state = learner.current_values()
+    adapted, _ = learner.adapt(psi, state, task.support_x, task.support_y, task.key)
+    changed = [not np.array_equal(a, b) for a, b in zip(adapted, psi, strict=True)]
+    head = {v.path for v in learner.network.get_layer("output").trainable_variables}
+    assert changed == [v.path in head for v in learner.network.trainable_variables] and any(changed)
+    gradient, _ = learner.task_update(psi, state, task)
+    assert all(np.abs(g).sum() > 0 for g in gradient)
