@@ -3,9 +3,7 @@
 import os
 from types import SimpleNamespace
 
-import yaml
-
-from stochlwta_tf.config import configuration
+from stochlwta_tf.config import configuration, yaml_file
 from stochlwta_tf.training import build
 
 
@@ -56,7 +54,7 @@ def sizes(config):
 
 
 def _scalar(value):
-    return yaml.safe_dump(value, default_flow_style=True, allow_unicode=True, width=float("inf")).removesuffix("\n").removesuffix("\n...")
+    return yaml_file.dump(value, default_flow_style=True, width=float("inf")).removesuffix("\n").removesuffix("\n...")
 
 
 def _short(origin):

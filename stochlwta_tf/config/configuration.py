@@ -6,7 +6,6 @@ from pathlib import Path
 from typing import Annotated, Literal
 
 import pydantic
-import yaml
 from pydantic import Field
 
 from stochlwta_tf.config import lookup, yaml_file
@@ -181,7 +180,7 @@ class Configuration(Section):
         return values
 
     def to_yaml(self):
-        return yaml.safe_dump(self.resolved(), sort_keys=False, allow_unicode=True)
+        return yaml_file.dump(self.resolved())
 
 
 def load(path, assignments=()):
@@ -242,6 +241,8 @@ def from_dict(values, where="configuration"):
     from stochlwta_tf.networks import NETWORKS
     from stochlwta_tf.tasks import TASKS
 
+    if not isinstance(values, dict):
+        raise ConfigurationError(f"{where}: must hold keys and values such as `seed: 0`. Received: {str(values)[:60]!r}.")
     registries = {"task": TASKS, "network": NETWORKS, "learner": LEARNERS}
     values = _renamed(values, RENAMED_OPTIONS)
     chosen = {kind: registry[_registered(values, kind, registry, where)] for kind, registry in registries.items()}
@@ -278,10 +279,12 @@ def _registered(values, kind, registry, where):
     if chosen is None:
         raise ConfigurationError(f"{where}: {kind} is missing. Allowed: {kind}.name={', '.join(registry)}.")
     if not isinstance(chosen, dict) or "name" not in chosen:
-        raise ConfigurationError(f"{where}: {kind} must be a section with a name: {', '.join(registry)}. Received: {kind}={chosen!r}.")
+        raise ConfigurationError(
+            f"{where}: {kind} must be a section with a name: {', '.join(registry)}. Received: {kind}={str(chosen)[:80]}."
+        )
     name = chosen["name"]
     if not isinstance(name, str) or name not in registry:
-        raise ConfigurationError(f"{where}: {unknown('value', f'{kind}.name={name!r}', name, registry)}")
+        raise ConfigurationError(f"{where}: {unknown('value', f'{kind}.name={repr(name)[:80]}', str(name)[:80], registry)}")
     return name
 
 

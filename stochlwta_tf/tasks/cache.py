@@ -17,6 +17,7 @@ import numpy as np
 
 from stochlwta_tf.errors import DataError
 from stochlwta_tf.tasks.class_bank import ClassBank
+from stochlwta_tf.tasks.reading import named
 
 _FORMAT = 1
 _HOUR = 3600.0
@@ -27,7 +28,7 @@ _in_use: weakref.WeakValueDictionary[tuple, ClassBank] = weakref.WeakValueDictio
 def cache_folder() -> Path:
     """The folder of prepared data: `$STOCHLWTA_CACHE`, else `stochlwta_tf` in `$XDG_CACHE_HOME` or `~/.cache`."""
     default = Path(os.environ.get("XDG_CACHE_HOME") or "~/.cache") / "stochlwta_tf"
-    return Path(os.environ.get("STOCHLWTA_CACHE") or default).expanduser()
+    return named(os.environ.get("STOCHLWTA_CACHE") or default, "STOCHLWTA_CACHE")
 
 
 def cached_bank(name: str, settings: dict[str, Any], build: Callable[[], ClassBank]) -> ClassBank:

@@ -12,6 +12,7 @@ import yaml
 from pydantic import Field
 
 from stochlwta_tf.errors import ConfigurationError, DataError
+from stochlwta_tf.tasks.reading import named
 from stochlwta_tf.tasks.task import SPLITS
 
 NotNegative = Annotated[float, Field(ge=0)]
@@ -34,7 +35,7 @@ def from_file(path: str | Path) -> dict[str, list[str]]:
     >>> from_file("splits.yaml")
     {'train': ['cat', 'dog'], 'test': ['owl']}
     """
-    path = Path(path).expanduser()
+    path = named(path, "split_file")
     try:
         text = path.read_text(encoding="utf-8-sig")
         if path.suffix.lower() == ".csv":
@@ -45,16 +46,16 @@ def from_file(path: str | Path) -> dict[str, list[str]]:
             groups = yaml.safe_load(text)  # JSON is YAML
     except OSError as error:
         raise DataError(f"split_file cannot be read: {error.strerror}. Received: split_file={path}.") from error
-    except (UnicodeDecodeError, csv.Error, yaml.YAMLError) as error:
-        raise DataError(f"{path}: not a text file of its kind. Received: {str(error).splitlines()[0]}.") from error
     except KeyError as error:
         raise DataError(f"{path}: the first line must be split,class. Received: no column {error}.") from error
+    except (csv.Error, yaml.YAMLError, ValueError, TypeError, AttributeError, RecursionError) as error:  # PyYAML's own, and Python's
+        raise DataError(f"{path}: not a text file of its kind. Received: {str(error).splitlines()[0]}.") from error
     if not isinstance(groups, dict) or not groups or not all(isinstance(names, list) for names in groups.values()):
-        raise DataError(f"{path}: must map {', '.join(SPLITS)} to lists of classes. Received: {str(groups)[:80]}.")
+        raise DataError(f"{path}: must map {', '.join(SPLITS)} to lists of classes. Received: {str(groups)[:80]!r}.")
     groups = {"validation" if name == "val" else name: [str(c) for c in names] for name, names in groups.items()}
     unknown = groups.keys() - set(SPLITS)
     if unknown:
-        raise DataError(f"{path}: splits are called {', '.join(SPLITS)}. Received: {', '.join(map(str, unknown))}.")
+        raise DataError(f"{path}: splits are called {', '.join(SPLITS)}. Received: {', '.join(map(str, unknown))[:80]}.")
     return groups
 
 

@@ -20,6 +20,7 @@ from stochlwta_tf.tasks.decoding import EXTENSIONS, decode, in_parallel, is_left
 from stochlwta_tf.tasks.duplicates import distinct, duplicates
 from stochlwta_tf.tasks.images import ImageTasks
 from stochlwta_tf.tasks.protocols import ProtocolName
+from stochlwta_tf.tasks.reading import named, reading
 from stochlwta_tf.tasks.task import at_least
 
 
@@ -76,12 +77,13 @@ class ImageFolder(ImageTasks):
         at_least(0, split_seed=split_seed)
         if channels not in (1, 3):
             raise ConfigurationError(f"channels must be 1 or 3. Received: channels={channels}.")
-        path = Path(data_dir).expanduser()
-        pictures = listed(path)
-        status = [(label, os.path.relpath(file, path), file.stat()) for label, file in pictures]
-        state = json.dumps([[label, file, s.st_size, s.st_mtime_ns] for label, file, s in status])
-        settings = {"size": size, "channels": channels, "files": hashlib.sha256(state.encode()).hexdigest(), "distinct": True}
-        bank = cached_bank("image_folder", settings, lambda: load(pictures, size, channels))
+        path = named(data_dir, "data_dir")
+        with reading(path):
+            pictures = listed(path)
+            status = [(label, os.path.relpath(file, path), file.stat()) for label, file in pictures]
+            state = json.dumps([[label, file, s.st_size, s.st_mtime_ns] for label, file, s in status])
+            settings = {"size": size, "channels": channels, "files": hashlib.sha256(state.encode()).hexdigest(), "distinct": True}
+            bank = cached_bank("image_folder", settings, lambda: load(pictures, size, channels))
         if classes is not None:
             missing = [name for name in classes if name not in bank.names]
             if missing:
@@ -158,8 +160,9 @@ def _rows(path: Path) -> list[tuple[str, Path]]:
         raise DataError(f"{path}: the first line must have the columns filename and label. Received: {','.join(columns)[:80]!r}.")
     found = [(row["label"], path.parent / (row["filename"] or "")) for row in rows]
     for number, (label, file) in enumerate(found, 2):
-        if not label or not file.is_file():
-            raise DataError(f"{path}, line {number}: needs a file that is there, and a label. Received: {file.name},{label}.")
+        if not label or not os.path.isfile(file):
+            received = f"{file.name},{label}"[:120]
+            raise DataError(f"{path}, line {number}: needs a file that is there, and a label. Received: {received}.")
     return found
 
 

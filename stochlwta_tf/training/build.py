@@ -126,12 +126,15 @@ def saved_learner(path, distribution):
     """The learner saved in a file, checked to fit the tasks."""
     import keras
 
-    import stochlwta_tf.learners  # noqa: F401  the classes that a saved learner is made of
+    from stochlwta_tf.learners import MetaLearner  # and with it the classes that a saved learner is made of
 
     try:
         learner = keras.saving.load_model(path)
-    except (OSError, ValueError, TypeError) as error:
-        raise UserError(f"{path}: cannot be loaded: {str(error).strip().splitlines()[0][:200]}") from error
+    except Exception as error:  # of a damaged file Keras, zipfile, zlib, json and HDF5 raise a dozen types
+        reason = (str(error).strip().splitlines() or [type(error).__name__])[0][:200]
+        raise UserError(f"{path}: cannot be loaded: {reason}") from error
+    if not isinstance(learner, MetaLearner):
+        raise UserError(f"{path}: must be a learner that train.py saved. Received: a model of the class {type(learner).__name__}.")
     has = (tuple(learner.network.input_shape[1:]), learner.targets)
     needed = (tuple(distribution.input_shape), distribution.outputs)
     if has != needed:
