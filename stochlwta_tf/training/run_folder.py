@@ -143,8 +143,9 @@ def writing(path):
     try:
         yield
     except (OSError, tf.errors.OpError) as error:
-        # TensorFlow says "{{node …}} /a/long/path; No space left on device [Op:SaveV2]".
-        reason = getattr(error, "strerror", None) or str(error).splitlines()[0].rpartition("; ")[2].partition(" [Op:")[0]
+        # HDF5 puts a paragraph into `strerror`. TensorFlow says "{{node …}} /a/long/path; No space left on device [Op:SaveV2]".
+        number = getattr(error, "errno", None)
+        reason = os.strerror(number) if number else str(error).splitlines()[0].rpartition("; ")[2].partition(" [Op:")[0]
         raise UserError(f"{path}: cannot be written: {reason}. What was written before is kept.") from error
 
 

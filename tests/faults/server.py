@@ -99,27 +99,36 @@ def serve():
     import stochlwta_tf.tasks
     import stochlwta_tf.training.train  # noqa: F401
 
+    writers = {}
     for line in sys.stdin:
         request = json.loads(line)
         if "wait" in request:
             status = os.waitstatus_to_exitcode(os.waitpid(request["wait"], 0)[1])
+            writers.pop(request["wait"]).wait()
             print(status, flush=True)
             continue
+        end, errors = os.pipe()  # what a training says must not be cut where its own files may not grow
+        with open(request["log"], "wb") as log:
+            writer = subprocess.Popen(["cat"], stdin=end, stdout=log)
         pid = os.fork()
         if not pid:
-            os._exit(_train(request))
+            os._exit(_train(request, errors))
+        os.close(end)
+        os.close(errors)
+        writers[pid] = writer
         print(pid, flush=True)
 
 
-def _train(request):
+def _train(request, errors):
     import traceback
 
     from tests.faults import sabotage
 
     signal.signal(signal.SIGINT, signal.default_int_handler)
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
-    for number, target in ((0, os.devnull), (1, os.devnull), (2, request["log"])):
-        os.dup2(os.open(target, os.O_RDWR | os.O_CREAT | os.O_TRUNC, 0o644), number)
+    os.dup2(errors, 2)
+    for number in (0, 1):
+        os.dup2(os.open(os.devnull, os.O_RDWR), number)
     try:
         if request["sabotage"]:
             name, options = request["sabotage"]

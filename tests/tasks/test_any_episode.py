@@ -69,8 +69,9 @@ def test_a_sinusoid_depends_on_its_number_alone(batch, place, points, split, see
     place %= batch
     batched = Sinusoid(split, batch, seed, points=points).sample(number)
     alone = Sinusoid(split, 1, seed, points=points).sample(number * batch + place)
-    for a, b in zip(batched, alone, strict=True):
-        np.testing.assert_array_equal(a[place], b[0])
+    for name, a, b in zip(batched._fields, batched, alone, strict=True):
+        # TensorFlow's sine has another last bit at the end of an array than in its middle; the noise has not.
+        np.testing.assert_allclose(a[place], b[0], rtol=0, atol=2e-6 if name.endswith("_y") else 0)
 
 
 @pytest.mark.badinput
