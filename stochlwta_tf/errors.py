@@ -2,7 +2,10 @@
 
 
 class UserError(Exception):
-    """The input or the environment is wrong; the message says what, and what is allowed."""
+    """The input or the environment is wrong; the message says what, and what is allowed, in one line whatever it quotes."""
+
+    def __init__(self, message: str) -> None:
+        super().__init__(" ".join(str(message).splitlines()))
 
 
 class ConfigurationError(UserError):

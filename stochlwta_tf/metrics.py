@@ -24,7 +24,11 @@ def accuracy(probabilities: np.ndarray, labels: np.ndarray) -> np.ndarray:
     Args:
         probabilities: `[tasks, queries, classes]`.
         labels: Integers `[tasks, queries]`.
+
+    Raises:
+        ValueError: The arrays do not fit each other.
     """
+    _check_classes(probabilities, labels)
     return np.mean(np.argmax(probabilities, -1) == labels, -1)
 
 
@@ -47,12 +51,14 @@ def accuracy_under(rules: "Rules", probabilities: np.ndarray, labels: np.ndarray
 
 def categorical_nll(probabilities: np.ndarray, labels: np.ndarray) -> np.ndarray:
     """−log p(label), mean over queries, for each task; arguments as `accuracy`."""
+    _check_classes(probabilities, labels)
     p = np.take_along_axis(np.asarray(probabilities, "float64"), labels[..., None], -1)[..., 0]
     return -np.mean(np.log(np.maximum(p, _SMALLEST)), -1)
 
 
 def brier(probabilities: np.ndarray, labels: np.ndarray) -> np.ndarray:
     """Squared distance of the probabilities from the label's one-hot vector: summed over classes, mean over queries, for each task."""
+    _check_classes(probabilities, labels)
     one_hot = np.eye(probabilities.shape[-1])[labels]
     return np.mean(np.sum(np.square(probabilities - one_hot), -1), -1)
 
@@ -74,6 +80,9 @@ def calibration_error(probabilities: np.ndarray, labels: np.ndarray) -> tuple[fl
     Returns:
         ECE, half interval.
     """
+    _check_classes(probabilities, labels)
+    if len(probabilities) < 2:
+        raise ValueError(f"The interval of a calibration error needs 2 tasks or more. Received: {len(probabilities)}")
     top, correct = probabilities.max(-1), np.argmax(probabilities, -1) == labels
     gap = np.sum(np.where(bin_of(top)[..., None] == np.arange(BINS), (correct - top)[..., None], 0.0), 1)  # [tasks, bins]
     tasks, queries = labels.shape
@@ -89,6 +98,7 @@ def squared_error(draws: np.ndarray, targets: np.ndarray) -> np.ndarray:
         draws: Predicted means `[tasks, B, queries, outputs]`.
         targets: `[tasks, queries, outputs]`.
     """
+    _check_numbers(draws, targets)
     return np.mean(np.square(draws.mean(1) - targets), (-2, -1))
 
 
@@ -97,6 +107,7 @@ def mixture_nll(draws: np.ndarray, targets: np.ndarray, noise_std: float | np.nd
 
     Here and below `noise_std` is a number, or an array that broadcasts to `draws`.
     """
+    _check_numbers(draws, targets, noise_std)
     z = (np.asarray(targets, "float64")[:, None] - draws) / noise_std
     log_p = np.sum(-0.5 * np.square(z) - np.log(noise_std * np.sqrt(2 * np.pi)), -1)
     largest = log_p.max(1, keepdims=True)
@@ -115,6 +126,7 @@ def coverage(draws: np.ndarray, targets: np.ndarray, noise_std: float | np.ndarr
     The mixture contains the observation noise.  A calibrated predictor therefore covers `mass` of *noisy* targets; of noise-free ones, such
     as the sinusoids' test curves, it covers more, up to all of them where the noise is most of the band.
     """
+    _check_numbers(draws, targets, noise_std)
     return np.mean(np.abs(mixture_cdf(targets, draws, noise_std) - 0.5) <= mass / 2, (-2, -1))
 
 
@@ -171,3 +183,27 @@ def of_numbers(draws: np.ndarray, targets: np.ndarray, noise_std: float | np.nda
         "coverage90": 100 * coverage(draws, targets, noise_std),
         **learned,
     }
+
+
+def _check_classes(probabilities: np.ndarray, labels: np.ndarray) -> None:
+    """Raises a ValueError unless there is a label for each query: NumPy would repeat a shorter array in silence."""
+    p, y = np.asarray(probabilities), np.asarray(labels)
+    if p.ndim != 3 or p.dtype.kind != "f" or y.shape != p.shape[:2] or y.dtype.kind not in "iu" or not y.size:
+        raise ValueError(
+            "`probabilities` must be floats [tasks, queries, classes], and `labels` integers [tasks, queries]. "
+            f"Received: {p.dtype} {list(p.shape)}, {y.dtype} {list(y.shape)}"
+        )
+    if y.min() < 0 or y.max() >= p.shape[-1]:
+        raise ValueError(f"`labels` must be from 0 to {p.shape[-1] - 1}. Received: labels from {y.min()} to {y.max()}")
+
+
+def _check_numbers(draws: np.ndarray, targets: np.ndarray, noise_std: float | np.ndarray = 1.0) -> None:
+    """Raises a ValueError unless there is a target for each query."""
+    f, y = np.asarray(draws), np.asarray(targets)
+    if f.ndim != 4 or f.shape[:1] + f.shape[2:] != y.shape or not f.size:
+        raise ValueError(
+            "`draws` must be [tasks, B, queries, outputs], and `targets` [tasks, queries, outputs]. "
+            f"Received: {list(f.shape)}, {list(y.shape)}"
+        )
+    if not np.all(np.asarray(noise_std) > 0):
+        raise ValueError(f"`noise_std` must be positive. Received: {np.min(noise_std)}")

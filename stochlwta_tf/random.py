@@ -19,6 +19,7 @@ TensorShape([3, 2])
 """
 
 import math
+import operator
 from collections.abc import Sequence
 from typing import Any
 
@@ -67,8 +68,15 @@ _compiled_encrypt = tf.function(_encrypt, jit_compile=True, autograph=False)
 
 
 def key_from_seed(seed: int) -> tf.Tensor:
-    """The root key of an integer seed (its low 64 bits), as a uint32 tensor `[2]`."""
-    seed = int(seed) & 0xFFFFFFFFFFFFFFFF
+    """The root key of an integer seed (its low 64 bits), as a uint32 tensor `[2]`.
+
+    Raises:
+        ValueError: The seed is not an integer.
+    """
+    try:
+        seed = operator.index(seed) & 0xFFFFFFFFFFFFFFFF
+    except TypeError as error:
+        raise ValueError(f"`seed` must be an integer. Received: seed={seed!r}") from error
     return tf.constant([seed >> 32, seed & 0xFFFFFFFF], tf.uint32)
 
 

@@ -16,6 +16,7 @@ from stochlwta_tf.training import build
 from stochlwta_tf.training import train as training
 from stochlwta_tf.training.run_folder import RunFolder
 from tests.helpers.bars import CONFIG, Bars
+from tests.helpers.counts import pytest_collection_modifyitems, pytest_terminal_summary  # noqa: F401  pytest calls them
 
 # XLA reads its flags once in a process: a run inside a test then has the bits of one in a process of its own.
 os.environ.setdefault("XLA_FLAGS", build.XLA_FLAGS)

@@ -1,5 +1,6 @@
 """Budgets of a suite's runs: minutes or meta-iterations for each run."""
 
+import math
 import re
 from typing import NamedTuple
 
@@ -29,7 +30,7 @@ class Budget(NamedTuple):
         """
         found = re.fullmatch(r"(\d+(?:\.\d+)?)(m|h|it)", text)
         number = float(found[1]) if found else 0
-        if not number or (found[2] == "it" and number != int(number)):
+        if not number or math.isinf(number) or (found[2] == "it" and number != int(number)):
             raise ConfigurationError(f"--budget must be minutes, hours or iterations, such as 10m, 0.5h or 500it. Received: {text!r}.")
         return cls(None, int(number)) if found[2] == "it" else cls(number * {"m": 1, "h": 60}[found[2]], None)
 

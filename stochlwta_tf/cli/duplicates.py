@@ -22,7 +22,7 @@ def main(argv=None):
     parser = argparse.ArgumentParser(prog="python -m stochlwta_tf.cli.duplicates", description="Finds images that occur twice.")
     parser.add_argument("--config", metavar="FILE", required=True, help="configuration whose task section names the data")
     parser.add_argument("--set", metavar="KEY=VALUE", nargs="+", action="extend", default=[], help="override keys")
-    arguments = parser.parse_args(argv)
+    arguments = start.parsed(parser, argv)
 
     def report():
         config.read(arguments.config, arguments.set)

@@ -30,7 +30,7 @@ def main(argv=None):
     parser.add_argument("--audit", action="store_true", help="show how much each part of the published code's scoring adds to the accuracy")
     parser.add_argument("--active", action="store_true", help="test active learning as configured in the section active_learning")
     report.add_arguments(parser)
-    arguments = parser.parse_args(argv)
+    arguments = start.parsed(parser, argv)
     if report.asked(arguments):
         return exit_status(lambda: report.run(arguments))
     if arguments.run is None:

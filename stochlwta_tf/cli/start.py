@@ -36,6 +36,20 @@ def program(script):
     return name if name.startswith("stochlwta-") else script
 
 
+def parsed(parser, argv):
+    """The arguments of a command line; an empty one is an error: `--out "$UNSET"` is not a wish for the default.
+
+    Example:
+
+        parsed(parser, ["--config", "a.yaml"])
+    """
+    arguments = parser.parse_args(argv)
+    for name, value in vars(arguments).items():
+        if value == "" or (isinstance(value, list) and "" in value):
+            parser.error(f"--{name} must not be empty")
+    return arguments
+
+
 def tensorflow():
     """Loads TensorFlow and lets it look for GPUs; what it says at level ERROR is shown, and all of it with TF_CPP_MIN_LOG_LEVEL=0.
 
@@ -49,6 +63,7 @@ def tensorflow():
     backend = os.environ.get("KERAS_BACKEND", "tensorflow")
     if backend != "tensorflow":  # which may not even be installed
         raise UserError(f"KERAS_BACKEND must be tensorflow. Received: KERAS_BACKEND={backend}.")
+    os.environ["MPLBACKEND"] = "agg"  # figures go to files; a notebook's backend in the environment may not be installed here
     os.environ.setdefault("XLA_FLAGS", build.XLA_FLAGS)  # read with the first look for devices
     everything = os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "2") == "0"
     with contextlib.nullcontext() if everything else _filtered():

@@ -11,7 +11,7 @@ from stochlwta_tf.config import configuration, identity, suites
 from stochlwta_tf.errors import UserError
 from stochlwta_tf.measures import measure_of
 from stochlwta_tf.training import build
-from stochlwta_tf.training.run_folder import write_json
+from stochlwta_tf.training.run_folder import write_json, writing
 
 
 def main(argv=None):
@@ -24,7 +24,7 @@ def main(argv=None):
     parser.add_argument("--rounds", type=int, default=30, metavar="N", help="measurements of each (default: 30)")
     parser.add_argument("--out", metavar="FILE", help="the result's file, timing*.json")
     parser.add_argument("--rate", action="store_true", help="print only the seconds of a meta-iteration of one --config, as JSON")
-    arguments = parser.parse_args(argv)
+    arguments = start.parsed(parser, argv)
     if bool(arguments.suite) == bool(arguments.config) or (arguments.rate and len(arguments.config) != 1):
         parser.error("give either --suite or --config; with --rate one --config")
     if arguments.rounds < 2:
@@ -40,6 +40,9 @@ def _main(arguments):
     start.tensorflow()
     from stochlwta_tf.evaluation.timing import measure, rate
 
+    if arguments.out:
+        with writing(arguments.out):
+            Path(arguments.out).parent.mkdir(parents=True, exist_ok=True)
     with stoppable("stopped; nothing was written."):
         if arguments.rate:
             config = configuration.load(arguments.config[0], arguments.set)
@@ -62,7 +65,6 @@ def _main(arguments):
         build.runtime(first)
         result = measure(configs, arguments.rounds, counted)
         if arguments.out:
-            Path(arguments.out).parent.mkdir(parents=True, exist_ok=True)
             write_json(Path(arguments.out), result)
 
 

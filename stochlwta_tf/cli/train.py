@@ -24,7 +24,7 @@ def main(argv=None):
     parser.add_argument("--budget", metavar="B", help="with --suite: length of each new run, such as 10m, 0.5h or 500it (iterations)")
     parser.add_argument("--columns", metavar="NAME", nargs="+", help="with --suite: only the runs of these columns")
     parser.add_argument("--seeds", metavar="N", nargs="+", type=int, help="with --suite: run these seeds instead of the suite's")
-    arguments = parser.parse_args(argv)
+    arguments = start.parsed(parser, argv)
     if arguments.suite:
         if arguments.config or arguments.set or arguments.resume or arguments.show:
             parser.error("--suite can only be combined with --budget, --columns, --seeds and --out")

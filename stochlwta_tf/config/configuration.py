@@ -28,11 +28,11 @@ class Optimizer(Section):
     Attributes:
         name: A Keras optimizer in lower case: `sgd` (Reptile, StochLWTA-ML: the meta-gradient is mean(psi − psi')), `adam` (MAML and the
             others), `adamw`, ….
-        options: Its other arguments, such as `{weight_decay: 0.01}`.
+        arguments: Its other arguments, such as `{weight_decay: 0.01}`.
         learning_rate: The outer step size, at the start.
         schedule: `constant`; `linear` from `learning_rate` to `end_learning_rate` over `training.iterations`; or a Keras schedule, such as
-            `cosine_decay`, which is as long unless its options say otherwise.
-        schedule_options: The other arguments of a Keras schedule, such as `{alpha: 0.1}`.
+            `cosine_decay`, which is as long unless these say otherwise.
+        schedule_arguments: The other arguments of a Keras schedule, such as `{alpha: 0.1}`.
         end_learning_rate: The step size that a linear schedule ends at.
         clip_norm: Largest norm of each variable's meta-gradient; null for none.
         clip_value: Largest absolute entry of the meta-gradient; null for none.
@@ -41,10 +41,10 @@ class Optimizer(Section):
     renamed_options: ClassVar = {"final": "end_learning_rate"}
 
     name: str
-    options: dict[str, Any] = {}
+    arguments: dict[str, Any] = {}
     learning_rate: Positive
     schedule: str = "constant"
-    schedule_options: dict[str, Any] = {}
+    schedule_arguments: dict[str, Any] = {}
     end_learning_rate: Annotated[float, Field(ge=0)] = 0.0
     clip_norm: Positive | None = None
     clip_value: Positive | None = None
@@ -258,6 +258,8 @@ def origins(path, assignments=()):
 
 def from_dict(values, where="configuration"):
     """The `Configuration` of a dictionary; `where` begins the error messages."""
+    if not isinstance(values, dict):
+        raise ConfigurationError(f"{where}: must hold keys and values such as `seed: 0`. Received: {str(values)[:60]!r}.")
     plugins.load(values.get("import", ()), where)
     if isinstance(values.get("import"), str):
         values = {**values, "import": [values["import"]]}
@@ -297,10 +299,11 @@ def _registered(values, where):
         if chosen is None:
             raise ConfigurationError(f"{where}: {kind} is missing. Allowed: {kind}.name={', '.join(registry)}.")
         if not isinstance(chosen, dict) or "name" not in chosen:
-            raise ConfigurationError(f"{where}: {kind} must be a section with a name: {', '.join(registry)}. Received: {kind}={chosen!r}.")
+            allowed = ", ".join(registry)
+            raise ConfigurationError(f"{where}: {kind} must be a section with a name: {allowed}. Received: {kind}={str(chosen)[:80]}.")
         name = chosen["name"]
         if not isinstance(name, str) or name not in registry:
-            raise ConfigurationError(f"{where}: {unknown('value', f'{kind}.name={name!r}', name, registry)}")
+            raise ConfigurationError(f"{where}: {unknown('value', f'{kind}.name={repr(name)[:80]}', str(name)[:80], registry)}")
         found[kind] = registry[name]
     return found
 

@@ -1,6 +1,7 @@
 """Where configurations and suites are found by name: in the working directory first, then in the package."""
 
 import difflib
+import os
 from pathlib import Path
 
 from stochlwta_tf.errors import ConfigurationError
@@ -39,11 +40,11 @@ def find(path):
     """
     given = Path(path)
     inside = given.relative_to("configs") if given.parts[:1] == ("configs",) else given
-    if (given.exists() and not given.is_dir()) or given.is_absolute() or not _is_name(inside, given):
+    if (os.path.exists(given) and not given.is_dir()) or given.is_absolute() or not _is_name(inside, given):
         return given
     file = inside if inside.suffix == ".yaml" else inside.with_name(f"{inside.name}.yaml")
     for folder in folders():
-        if (folder / file).is_file():
+        if os.path.isfile(folder / file):
             return folder / file
     searched = [".", *map(str, folders())]
     near = difflib.get_close_matches(file.stem, {found.stem for folder in folders() for found in folder.glob("*.yaml")}, n=1)

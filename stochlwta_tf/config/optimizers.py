@@ -55,18 +55,20 @@ def problem(optimizer):
         return unknown("value", f"optimizer.name={optimizer.name!r}", optimizer.name, optimizers())
     if optimizer.schedule not in (*SIMPLE, *schedules()):
         return unknown("value", f"optimizer.schedule={optimizer.schedule!r}", optimizer.schedule, (*SIMPLE, *schedules()))
-    if optimizer.schedule in SIMPLE and optimizer.schedule_options:
-        return f"optimizer.schedule_options must be empty for schedule={optimizer.schedule}. Received: {optimizer.schedule_options}."
-    wrong = _unknown_option("optimizer.options", optimizer.options, optimizers()[optimizer.name], _OPTIMIZER_GIVEN)
+    if optimizer.schedule in SIMPLE and optimizer.schedule_arguments:
+        return f"optimizer.schedule_arguments must be empty for schedule={optimizer.schedule}. Received: {optimizer.schedule_arguments}."
+    wrong = _unknown_option("optimizer.arguments", optimizer.arguments, optimizers()[optimizer.name], _OPTIMIZER_GIVEN)
     if wrong is None and optimizer.schedule not in SIMPLE:
-        wrong = _unknown_option("optimizer.schedule_options", optimizer.schedule_options, schedules()[optimizer.schedule], _SCHEDULE_GIVEN)
+        wrong = _unknown_option(
+            "optimizer.schedule_arguments", optimizer.schedule_arguments, schedules()[optimizer.schedule], _SCHEDULE_GIVEN
+        )
     return wrong
 
 
 def build(optimizer, iterations):
     """The Keras optimizer of a section `optimizer`, for a training of so many iterations.
 
-    Schedules are as long as the training unless `schedule_options` has `decay_steps`.
+    Schedules are as long as the training unless `schedule_arguments` has `decay_steps`.
 
     Raises:
         ConfigurationError: A value that Keras does not accept.
@@ -80,10 +82,10 @@ def build(optimizer, iterations):
         elif optimizer.schedule != "constant":
             rate = _schedule(optimizer, rate, iterations)
         kind = optimizers()[optimizer.name]
-        return kind(rate, clipnorm=optimizer.clip_norm, clipvalue=optimizer.clip_value, **optimizer.options)
+        return kind(rate, clipnorm=optimizer.clip_norm, clipvalue=optimizer.clip_value, **optimizer.arguments)
     except Exception as error:  # Keras checks values here and there, and raises whatever it likes
         why = " ".join((str(error).strip() or type(error).__name__).split())[:300]
-        given = {**optimizer.options, **optimizer.schedule_options}
+        given = {**optimizer.arguments, **optimizer.schedule_arguments}
         raise ConfigurationError(f"optimizer: {optimizer.name}, {optimizer.schedule}: not possible: {why}. Received: {given}.") from error
 
 
@@ -92,7 +94,7 @@ def _schedule(optimizer, rate, iterations):
     accepted = inspect.signature(kind.__init__).parameters
     given = {"initial_learning_rate": rate, "decay_steps": iterations, "first_decay_steps": iterations}
     given["end_learning_rate"] = optimizer.end_learning_rate
-    return kind(**{**{key: value for key, value in given.items() if key in accepted}, **optimizer.schedule_options})
+    return kind(**{**{key: value for key, value in given.items() if key in accepted}, **optimizer.schedule_arguments})
 
 
 def _unknown_option(key, options, kind, given):

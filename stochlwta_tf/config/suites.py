@@ -133,8 +133,10 @@ class Suite(Section):
         """The suite with only some of its columns, by label, or with other seeds.
 
         Raises:
-            ConfigurationError: It has no such column.
+            ConfigurationError: It has no such column, or a seed is negative.
         """
+        if seeds and min(seeds) < 0:
+            raise ConfigurationError(f"--seeds must be 0 or more. Received: {min(seeds)}.")
         labels = [column.label for column in self.columns]
         for label in columns or ():
             if label not in labels:

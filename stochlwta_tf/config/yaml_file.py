@@ -49,6 +49,8 @@ for _class in (_Loader, _Dumper):
     _class.add_implicit_resolver(_TAG.format("int"), _INT, list("-+0123456789"))
     _class.add_implicit_resolver(_TAG.format("float"), _FLOAT, list("-+.0123456789"))
 
+_DEEPEST, _LARGEST = 20, 100_000  # sections in sections, and values with all that aliases repeat: far beyond any configuration
+
 
 def dump(values, **options):
     """Values as YAML that this module, and any other reader, reads back as they are; `options` are PyYAML's.
@@ -63,15 +65,30 @@ def dump(values, **options):
 
 def _parse(text, where):
     try:
-        return yaml.load(text, Loader=_Loader)
+        values = yaml.load(text, Loader=_Loader)
+        _size(values, {}, 0)
+        return values
     except yaml.YAMLError as error:
         mark = getattr(error, "problem_mark", None)
         place = f", line {mark.line + 1}, column {mark.column + 1}" if mark else ""
-        reason = getattr(error, "problem", None) or str(error).splitlines()[0]
-        raise ConfigurationError(f"{where}{place}: not valid YAML: {reason}.") from error
-    except (ValueError, RecursionError) as error:  # a tag whose value does not fit, a number of thousands of digits; nesting without end
-        reason = "nested too deep" if isinstance(error, RecursionError) else str(error).splitlines()[0]
-        raise ConfigurationError(f"{where}: not valid YAML: {reason}.") from error
+        reason = str(getattr(error, "problem", None) or error).splitlines()[0]
+        raise ConfigurationError(f"{where[:200]}{place}: not valid YAML: {reason}.") from error
+    except RecursionError as error:
+        raise ConfigurationError(f"{where[:200]}: not valid YAML: it is nested too deeply.") from error
+    except (ValueError, TypeError, AttributeError, LookupError, OverflowError) as error:  # what PyYAML raises on a wrong date or number
+        raise ConfigurationError(f"{where[:200]}: not valid YAML: a value cannot be read ({str(error).splitlines()[0]}).") from error
+
+
+def _size(value, sizes, depth):
+    """How many values there are, an alias counted wherever it is used: a few lines of aliases can stand for more than fits into memory."""
+    if depth > _DEEPEST:
+        raise yaml.YAMLError(f"it is nested more than {_DEEPEST} deep")
+    if id(value) not in sizes:
+        parts = value.values() if isinstance(value, dict) else value if isinstance(value, list | tuple | set) else ()
+        sizes[id(value)] = 1 + sum(_size(part, sizes, depth + 1) for part in parts)
+    if sizes[id(value)] > _LARGEST:
+        raise yaml.YAMLError(f"its aliases repeat more than {_LARGEST} values")
+    return sizes[id(value)]
 
 
 def merge(base, top):
@@ -126,17 +143,19 @@ def layers(path, _parents=()):
     path = Path(path)
     if "\0" in str(path):
         raise ConfigurationError(f"{str(path)!r}: cannot read the configuration: no file has a NUL character in its name.")
-    if path.resolve() in _parents:
-        between = ", ".join(parent.name for parent in _parents[_parents.index(path.resolve()) + 1 :])
-        raise ConfigurationError(f"{path}: extends itself{between and f' through {between}'}.")
     try:
+        whole = path.resolve()
+        if whole in _parents:
+            between = ", ".join(parent.name for parent in _parents[_parents.index(whole) + 1 :])
+            raise ConfigurationError(f"{path}: extends itself{between and f' through {between}'}.")
         text = path.read_text(encoding="utf-8")
     except UnicodeDecodeError as error:
         raise ConfigurationError(f"{path}: not a text file in UTF-8.") from error
-    except OSError as error:
+    except (OSError, ValueError, RuntimeError) as error:  # the last two for a null byte in a name, and a loop of links
         by = f" (which {_parents[-1].name} extends)" if _parents else ""
-        raise ConfigurationError(f"{path}{by}: cannot read the configuration: {error.strerror}.") from error
-    values = _parse(text, path)
+        reason = getattr(error, "strerror", None) or error
+        raise ConfigurationError(f"{str(path)[:200]}{by}: cannot read the configuration: {reason}.") from error
+    values = _parse(text, str(path))
     if not isinstance(values, dict):
         raise ConfigurationError(f"{path}: must hold keys and values such as `seed: 0`. Received: {str(values)[:60]!r}.")
     extended = values.pop("extends", None)
@@ -145,7 +164,7 @@ def layers(path, _parents=()):
         raise ConfigurationError(
             f"{path}: extends must be the name of a YAML file, or a list of such names. Received: extends={extended!r}."
         )
-    below = [layer for name in names for layer in layers(path.parent / name, (*_parents, path.resolve()))]
+    below = [layer for name in names for layer in layers(path.parent / name, (*_parents, whole))]
     return [*below, (path, values)]
 
 

@@ -57,7 +57,7 @@ class AdaptedModel:
         normalized = any(isinstance(layer, BatchNormalization) for layer in learner.network._flatten_layers())
         self._statistics = batch_statistics if normalized else None  # support statistics cost a second pass, for nothing without
         self.support_x = self._inputs("support_x", support_x)
-        support_y, self._labels = self._targets(np.asarray(support_y))
+        support_y, self._labels = self._targets(_array("support_y", support_y))
         self._key = random.key_from_seed(seed)
         psi, state = learner.current_values()
         adapt = learner.compiled_function(
@@ -87,7 +87,7 @@ class AdaptedModel:
 
     def _inputs(self, argument: str, x: ArrayLike) -> tf.Tensor:
         shape = self.learner.network.input_shape[1:]
-        values = np.asarray(x)
+        values = _array(argument, x)
         if values.dtype == np.uint8:
             raise ValueError(
                 f"`{argument}` must be scaled as in training: this package's tasks have pixels from 0 to 1. Received: dtype=uint8"
@@ -108,6 +108,13 @@ class AdaptedModel:
         if labels is not None:
             return tf.convert_to_tensor(values, tf.int32), labels
         return _finite("support_y", _numbers("support_y", y, self.support_x.dtype)), None
+
+
+def _array(argument: str, values: ArrayLike) -> np.ndarray:
+    try:
+        return np.asarray(values)
+    except (ValueError, TypeError) as error:  # lists of different lengths
+        raise ValueError(f"`{argument}` must be an array, or lists of one length. Received: {type(values).__name__}") from error
 
 
 def _numbers(argument: str, values: np.ndarray, dtype: Any) -> tf.Tensor:

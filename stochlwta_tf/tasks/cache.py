@@ -17,7 +17,7 @@ import numpy as np
 
 from stochlwta_tf.errors import DataError
 from stochlwta_tf.tasks.class_bank import ClassBank
-from stochlwta_tf.tasks.home import expanded
+from stochlwta_tf.tasks.reading import named
 
 _FORMAT = 1
 _HOUR = 3600.0
@@ -32,7 +32,7 @@ def cache_folder() -> Path:
         DataError: None of them is set and there is no home folder.
     """
     default = Path(os.environ.get("XDG_CACHE_HOME") or "~/.cache") / "stochlwta_tf"
-    return expanded(os.environ.get("STOCHLWTA_CACHE") or default, "STOCHLWTA_CACHE")
+    return named(os.environ.get("STOCHLWTA_CACHE") or default, "STOCHLWTA_CACHE")
 
 
 def cached_bank(name: str, settings: dict[str, Any], build: Callable[[], ClassBank]) -> ClassBank:

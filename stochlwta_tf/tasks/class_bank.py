@@ -43,6 +43,10 @@ class ClassBank:
     def __init__(
         self, images: np.ndarray, first: ArrayLike, count: ArrayLike, names: Sequence[str], digests: np.ndarray | None = None
     ) -> None:
+        if not isinstance(images, np.ndarray) or any(np.asarray(n).size and np.asarray(n).dtype.kind not in "iu" for n in (first, count)):
+            raise DataError(
+                f"A class bank needs an array of images, and whole numbers. Received: {type(images).__name__}, {first!r}, {count!r}."
+            )
         self.images, self.first, self.count = images, np.asarray(first, "int32"), np.asarray(count, "int32")
         self.names, self._digests = tuple(names), digests
         self.found: dict[str, list[str]] = {}
@@ -67,6 +71,8 @@ class ClassBank:
     def from_labels(cls, images: np.ndarray, labels: np.ndarray, names: Sequence[str]) -> "ClassBank":
         """A bank from images in any order; `names[label]` is the name of a label, and the order within a class is kept."""
         labels = np.asarray(labels)
+        if labels.dtype.kind not in "iu" or labels.ndim != 1:
+            raise DataError(f"Labels must be whole numbers [images]. Received: {labels.dtype} {list(labels.shape)}.")
         if len(labels) != len(images) or not np.all((labels >= 0) & (labels < len(names))):
             raise DataError(f"Each of {len(images)} images needs a label from 0 to {len(names) - 1}. Received: {len(labels)} labels.")
         count = np.bincount(labels, minlength=len(names))
@@ -77,6 +83,8 @@ class ClassBank:
 
     def of(self, name: str) -> np.ndarray:
         """All images of one class."""
+        if name not in self.names:
+            raise DataError(f"The class must be one of the {len(self)} of the data. Received: {name!r}.")
         i = self.names.index(name)
         return self.images[self.first[i] : self.first[i] + self.count[i]]
 

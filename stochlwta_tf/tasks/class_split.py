@@ -13,7 +13,7 @@ import yaml
 from pydantic import Field
 
 from stochlwta_tf.errors import ConfigurationError, DataError
-from stochlwta_tf.tasks.home import expanded
+from stochlwta_tf.tasks.reading import named
 from stochlwta_tf.tasks.task import SPLITS
 
 NotNegative = Annotated[float, Field(ge=0)]
@@ -38,7 +38,7 @@ def from_file(path: str | Path) -> dict[str, list[str]]:
     >>> from_file("splits.yaml")
     {'train': ['cat', 'dog'], 'test': ['owl']}
     """
-    path = expanded(path, "task.split_file")
+    path = named(path, "task.split_file")
     try:
         text = path.read_text(encoding="utf-8-sig")
         if path.suffix.lower() == ".csv":
@@ -49,15 +49,15 @@ def from_file(path: str | Path) -> dict[str, list[str]]:
             groups = yaml.load(text, Loader=yaml.BaseLoader)  # JSON is YAML; every name is text, be it 010, 12:30 or no
     except OSError as error:
         raise DataError(f"split_file cannot be read: {error.strerror}. Received: split_file={path}.") from error
-    except (UnicodeDecodeError, csv.Error, yaml.YAMLError, RecursionError) as error:
-        raise DataError(f"{path}: not a text file of its kind. Received: {str(error).splitlines()[0]}.") from error
     except KeyError as error:
         raise DataError(f"{path}: the first line must be split,class. Received: no column {error}.") from error
+    except (csv.Error, yaml.YAMLError, ValueError, TypeError, AttributeError, RecursionError) as error:  # PyYAML's own, and Python's
+        raise DataError(f"{path}: not a text file of its kind. Received: {str(error).splitlines()[0]}.") from error
     if not isinstance(groups, dict) or not groups or not all(map(_is_names, groups.values())):
         raise DataError(f"{path}: must map {', '.join(SPLITS)} to lists of classes. Received: {str(groups)[:80]}.")
     unknown = [str(name) for name in groups if name not in SPLIT_NAMES]
     if unknown:
-        raise DataError(f"{path}: splits are called {', '.join(SPLITS)}. Received: {', '.join(unknown)}.")
+        raise DataError(f"{path}: splits are called {', '.join(SPLITS)}. Received: {', '.join(unknown)[:80]}.")
     found: dict[str, list[str]] = {}
     for name, names in groups.items():  # composed letters, as the folders' names
         found.setdefault(SPLIT_NAMES[name], []).extend(unicodedata.normalize("NFC", each) for each in names)

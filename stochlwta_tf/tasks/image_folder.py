@@ -20,10 +20,10 @@ from stochlwta_tf.tasks.class_split import NotNegative, by_seed, from_file
 from stochlwta_tf.tasks.decoding import decode, in_parallel
 from stochlwta_tf.tasks.duplicates import Place, distinct
 from stochlwta_tf.tasks.duplicates import duplicates as find_duplicates
-from stochlwta_tf.tasks.home import expanded
 from stochlwta_tf.tasks.image_tasks import ImageTasks
 from stochlwta_tf.tasks.picture_files import listed, text
 from stochlwta_tf.tasks.protocols import ProtocolName
+from stochlwta_tf.tasks.reading import named, reading
 from stochlwta_tf.tasks.task import at_least
 
 
@@ -87,13 +87,14 @@ class ImageFolder(ImageTasks):
             raise ConfigurationError(f"channels must be 1 or 3. Received: channels={channels}.")
         if duplicates not in ("refuse", "keep"):
             raise ConfigurationError(f"duplicates must be refuse or keep. Received: duplicates={duplicates}.")
-        path = expanded(data_dir, "task.data_dir")
-        files = listed(path)
-        pictures = files.pictures
-        status = [(label, os.path.relpath(file, path), file.stat()) for label, file in pictures]
-        state = json.dumps([[label, file, s.st_size, s.st_mtime_ns] for label, file, s in status])
-        settings = {"size": size, "channels": channels, "files": hashlib.sha256(state.encode()).hexdigest(), "distinct": True}
-        bank = cached_bank("image_folder", settings, lambda: load(pictures, size, channels, path))
+        path = named(data_dir, "task.data_dir")
+        with reading(path):
+            files = listed(path)
+            pictures = files.pictures
+            status = [(label, os.path.relpath(file, path), file.stat()) for label, file in pictures]
+            state = json.dumps([[label, file, s.st_size, s.st_mtime_ns] for label, file, s in status])
+            settings = {"size": size, "channels": channels, "files": hashlib.sha256(state.encode()).hexdigest(), "distinct": True}
+            bank = cached_bank("image_folder", settings, lambda: load(pictures, size, channels, path if path.is_dir() else path.parent))
         damaged = bank.found.get("damaged", [])
         if damaged and not skip_damaged:
             raise DataError(
@@ -119,10 +120,10 @@ class ImageFolder(ImageTasks):
         twice = find_duplicates(banks) if len(np.unique(bank.digests, axis=0)) < len(bank.digests) else []
         across = [pair for pair in twice if pair[0].split != pair[1].split]
         if across and duplicates == "refuse":
-            named = (f"{_file(pictures, a, banks, size, channels)} and {_file(pictures, b, banks, size, channels)}" for a, b in across[:3])
+            pairs = (f"{_file(pictures, a, banks, size, channels)} and {_file(pictures, b, banks, size, channels)}" for a, b in across[:3])
             raise DataError(
                 f"{path}: {len(across)} pictures are in two splits, so that a test would see what was trained on; remove them, or set"
-                f" task.duplicates=keep, which each result then states. Received: {_first(list(named), 3, len(across))}."
+                f" task.duplicates=keep, which each result then states. Received: {_first(list(pairs), 3, len(across))}."
             )
         own = "its folders" if files.splits else f"task.class_split={list(class_split)}"
         self._divided = f"task.split_file={split_file}" if split_file else own

@@ -15,9 +15,9 @@ from stochlwta_tf.tasks import miniimagenet_layouts as layouts
 from stochlwta_tf.tasks.cache import cached_bank
 from stochlwta_tf.tasks.class_bank import ClassBank
 from stochlwta_tf.tasks.decoding import in_parallel
-from stochlwta_tf.tasks.home import expanded
 from stochlwta_tf.tasks.image_tasks import ImageTasks
 from stochlwta_tf.tasks.protocols import ProtocolName
+from stochlwta_tf.tasks.reading import named, reading
 from stochlwta_tf.tasks.task import SPLITS
 
 IMAGES = {"train": 38400, "validation": 9600, "test": 12000}  # of the complete data set
@@ -55,9 +55,10 @@ class MiniImageNet(ImageTasks):
     def __init__(
         self, split: str, batch: int, seed: int, *, data_dir: str | None = None, protocol: ProtocolName = "standard", **options: Any
     ) -> None:
-        layout = layouts.find(manual_dir(data_dir))
-        state = {"files": hashlib.sha256(json.dumps(layout.state()).encode()).hexdigest()}
-        bank = cached_bank("miniimagenet", state, lambda: load(layout))
+        with reading(manual_dir(data_dir)):
+            layout = layouts.find(manual_dir(data_dir))
+            state = {"files": hashlib.sha256(json.dumps(layout.state()).encode()).hexdigest()}
+            bank = cached_bank("miniimagenet", state, lambda: load(layout))
         standard = _by_split(bank)
         counts = {name: int(part.count.sum()) for name, part in standard.items()}
         banks = standard
@@ -78,7 +79,8 @@ class MiniImageNet(ImageTasks):
 def manual_dir(data_dir: str | None = None) -> Path:
     """The folder of mini-ImageNet: the given one, else `$MINIIMAGENET_DIR`, else the manual folder of TensorFlow Datasets."""
     default = "~/tensorflow_datasets/downloads/manual/miniimagenet"
-    return expanded(data_dir or os.environ.get("MINIIMAGENET_DIR") or default, "MINIIMAGENET_DIR")
+    what = "data_dir" if data_dir else "MINIIMAGENET_DIR"
+    return named(data_dir or os.environ.get("MINIIMAGENET_DIR") or default, what)
 
 
 def load(layout: layouts.Layout) -> ClassBank:

@@ -46,7 +46,9 @@ def listed(path: Path) -> PictureFiles:
     ('owl', PosixPath('birds/owl/1.png'))
     """
     if path.is_file():
-        return PictureFiles(sorted(_rows(path)))
+        if not (rows := _rows(path)):
+            raise DataError(f"{path} must hold a folder of pictures for each class, or name pictures. Received: none.")
+        return PictureFiles(sorted(rows))
     if not path.is_dir():
         raise DataError(
             "task.data_dir must be a folder of class folders, or a CSV file with the columns filename,label;"
@@ -149,9 +151,9 @@ def _rows(path: Path) -> list[tuple[str, Path]]:
     for number, row in enumerate(rows, 2):
         label, name = row["label"], row["filename"] or ""
         ways = (path.parent / way for way in (name, *(unicodedata.normalize(form, name) for form in ("NFC", "NFD"))))
-        file = next((way for way in ways if way.is_file()), None)
+        file = next((way for way in ways if os.path.isfile(way)), None)
         if not label or file is None:
-            received = f"{Path(name).name},{label}"
+            received = f"{Path(name).name},{label}"[:120]
             raise DataError(f"{path}, line {number}: needs a file that is there, and a label. Received: {received}.")
         found.append((unicodedata.normalize("NFC", label), file))
     return found

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from stochlwta_tf.errors import DataError, UserError
-from stochlwta_tf.tasks.home import expanded
+from stochlwta_tf.tasks.reading import named
 
 
 def prepared(name: str, title: str, data_dir: str | None = None) -> Any:
@@ -28,7 +28,7 @@ def prepared(name: str, title: str, data_dir: str | None = None) -> Any:
     """
     import tensorflow_datasets as tfds  # here, because it takes seconds and is not needed once the data is cached
 
-    place = expanded(data_dir or os.environ.get("TFDS_DATA_DIR") or "~/tensorflow_datasets", "TFDS_DATA_DIR") / name
+    place = named(data_dir or os.environ.get("TFDS_DATA_DIR") or "~/tensorflow_datasets", "TFDS_DATA_DIR") / name
     with intact(title, place):
         builder = tfds.builder(name, data_dir=data_dir)
     try:

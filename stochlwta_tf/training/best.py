@@ -2,9 +2,11 @@
 
 import math
 
+import h5py
 import keras
 
 from stochlwta_tf.errors import UserError
+from stochlwta_tf.training import records
 from stochlwta_tf.training.run_folder import replacing
 
 
@@ -17,6 +19,9 @@ class BestWeights(keras.callbacks.Callback):
         path: The file of the weights, `*.weights.h5`.
         rows: The rows of `metrics.csv` up to the restored iteration.
         likelihood: The learner's, which defines the score.
+
+    Raises:
+        UserError: The rows have a best validation, but its weights cannot be read.
     """
 
     def __init__(self, path, rows, likelihood):
@@ -24,6 +29,11 @@ class BestWeights(keras.callbacks.Callback):
         self._path, self._likelihood = path, likelihood
         found = best_of(rows, likelihood)
         self._best = found and found[1]
+        if found:  # before hours of training
+            try:
+                h5py.File(path, "r").close()
+            except OSError as error:
+                raise _lost(path, found[0]) from error
 
     def on_epoch_end(self, epoch, logs=None):
         score = (logs or {}).get(f"val_{self._likelihood.score_name}")
@@ -34,20 +44,25 @@ class BestWeights(keras.callbacks.Callback):
             self.model.save_weights(part)
 
 
-def load_best(path, learner):
-    """Loads the weights of the best validation into the trained learner.
+def load_best(learner, folder):
+    """Gives a trained learner the weights of its best validation; leaves it as it is where no validation was finite.
 
     Raises:
-        UserError: The file is damaged.
+        UserError: They cannot be read.
     """
-    try:
-        learner.load_weights(path)
-    except Exception as error:  # damage raises nearly any type
-        reason = (str(error).strip() or type(error).__name__).splitlines()[0][:200]
-        raise UserError(
-            f"{path}: the weights of the best validation are damaged; delete the file to have those of the last iteration."
-            f" Received: {reason}"
-        ) from error
+    found = best_of(records.read(folder.metrics), learner.likelihood)
+    if found:
+        try:
+            learner.load_weights(folder.best)
+        except Exception as error:  # damage raises nearly any type
+            raise _lost(folder.best, found[0]) from error
+
+
+def _lost(path, iteration):
+    return UserError(
+        f"{path}: missing or damaged, but iteration {iteration} had the best validation, and training.keep_best=true needs its weights;"
+        " restore the file, or train in another folder with --out."
+    )
 
 
 def best_of(rows, likelihood):

@@ -134,18 +134,20 @@ def saved_learner(path, distribution=None):
     """
     import keras
 
-    import stochlwta_tf.learners  # noqa: F401  the classes that a saved learner is made of
+    from stochlwta_tf.learners import MetaLearner  # and with it the classes that a saved learner is made of
 
     try:
         if not zipfile.is_zipfile(path):  # of which Keras says that it is not there
             raise ValueError("it is not a whole .keras file.")
         learner = keras.saving.load_model(path, safe_mode=True)
-        has = (tuple(learner.network.input_shape[1:]), learner.targets)
-    except Exception as error:  # damage raises nearly any type: BadZipFile, zlib.error, KeyError, …
+    except Exception as error:  # of a damaged file Keras, zipfile, zlib, json and HDF5 raise a dozen types
         reason = (str(error).strip() or type(error).__name__).splitlines()[0][:200]
         raise UserError(f"{path}: cannot be loaded, it is damaged or not a learner of this version: {reason}") from error
+    if not isinstance(learner, MetaLearner):
+        raise UserError(f"{path}: must be a learner that train.py saved. Received: a model of the class {type(learner).__name__}.")
     if distribution is None:
         return learner
+    has = (tuple(learner.network.input_shape[1:]), learner.targets)
     needed = (tuple(distribution.input_shape), distribution.outputs)
     if has != needed:
         raise ConfigurationError(f"{path}: the tasks need inputs and outputs of {needed}. Received: a model of {has}.")

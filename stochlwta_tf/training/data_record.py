@@ -4,6 +4,7 @@ Which classes a split has may depend on the content of the data's folder: one mo
 that was trained on would be tested.  Resuming and testing therefore use what was recorded when the run started.
 """
 
+import os
 import sys
 from typing import NamedTuple
 
@@ -72,10 +73,10 @@ def read(path):
     Raises:
         UserError: The file is damaged.
     """
+    if not os.path.exists(path):
+        return None
     try:
         return _RECORD.validate_json(path.read_bytes())
-    except FileNotFoundError:
-        return None
     except (OSError, ValueError) as error:
         raise UserError(
             f"{path}: the record of the training data cannot be read; restore it, or delete it to use the current data."

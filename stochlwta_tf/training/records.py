@@ -79,6 +79,8 @@ class MetricsLog(keras.callbacks.Callback):
         else:
             with writing(self._csv), self._csv.open("a", newline="", encoding="utf-8") as file:
                 self._table(file).writerow(row)
+                file.flush()
+                os.fsync(file.fileno())  # the checkpoint that follows must not outlive its row in a power cut
         with writing(self._csv.parent):
             self._to_board(row)
             self._board.flush()
@@ -102,7 +104,7 @@ class MetricsLog(keras.callbacks.Callback):
 def read(path):
     """The complete rows of a `metrics.csv` as dictionaries of strings; empty if there is no file.
 
-    A row that a crash truncated or filled with zeros is dropped, with everything after it.
+    A row that a crash truncated or filled with zeros, or that holds anything but numbers, is dropped, with everything after it.
     """
     if not path.exists():
         return []
@@ -114,14 +116,27 @@ def read(path):
 
 
 def _next(table):
-    """The next row of a CSV file if it is whole: an iteration, and numbers or nothing in the other columns."""
+    """The next row of a CSV file if it is whole: an iteration, and a number or nothing in each other column."""
     try:
         row = next(table)
-        int(row["iteration"])
+        if None in row or not row["iteration"].isdecimal():
+            return None
         [float(value) for value in row.values() if value != ""]
-    except (StopIteration, csv.Error, KeyError, TypeError, ValueError):
+    except (StopIteration, csv.Error, KeyError, TypeError, ValueError, AttributeError):
         return None
     return row
+
+
+def missing(path, done, epoch):
+    """The iteration of the first row that a `metrics.csv` lacks, of those that a training of `done` iterations has written; or None.
+
+    Example:
+
+    >>> missing(folder.metrics, done=300, epoch=100)
+    200
+    """
+    found = {int(row["iteration"]) for row in read(path)}
+    return next((iteration for iteration in range(epoch, done + 1, epoch) if iteration not in found), None)
 
 
 class Checkpoints(keras.callbacks.Callback):
@@ -192,7 +207,20 @@ class Checkpoints(keras.callbacks.Callback):
 
     def on_epoch_end(self, epoch, logs=None):
         with writing(self._folder):
-            self._manager.save(checkpoint_number=int(self.model.optimizer.iterations))
+            options = tf.train.CheckpointOptions(experimental_write_callbacks=[_flush])  # a new one each time: saving adds to its list
+            self._manager.save(checkpoint_number=int(self.model.optimizer.iterations), options=options)
+
+
+def _flush(prefix):
+    """Waits until the files of a new checkpoint are on the disk: only then is an older one deleted, which a power cut would leave alone."""
+    folder, name = os.path.split(prefix)
+    paths = [os.path.join(folder, file) for file in os.listdir(folder) if file.startswith(f"{name}.")]
+    for path in [*paths, *([folder] if os.name == "posix" else [])]:  # elsewhere a folder cannot be opened
+        descriptor = os.open(path, os.O_RDONLY if path == folder else os.O_RDWR)
+        try:
+            os.fsync(descriptor)
+        finally:
+            os.close(descriptor)
 
 
 _LIST = "checkpoint"  # TensorFlow's name for its list of checkpoints

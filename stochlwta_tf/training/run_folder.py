@@ -55,23 +55,28 @@ class RunFolder:
         if os.fsencode(self.path) != str(self.path).encode("utf-8", "replace"):
             # TensorFlow would write the checkpoints to a folder of another name.
             raise UserError(f"a run's folder needs a name in UTF-8: choose another with --out. Received: {os.fsencode(self.path)!r}.")
-        if self.config.exists():
+        if os.path.exists(self.config):  # unlike pathlib's, False for a name that no folder can have
             if not resume:
                 raise UserError(f"{self.path} already contains a run: resume it with --resume, or choose another folder with --out.")
-            # The data may have moved; whether it is the same is for its record to say.
-            has, wanted = (
-                {**c.resolved(), "task": places.unplaced(c.resolved()["task"])} for c in (configuration.load(self.config), config)
-            )
-            changed = identity.difference(has, wanted)
-            if changed:
-                key, old, new = changed
-                raise ConfigurationError(f"{self.config}: the run to resume has {key}={old}. Received: {key}={new}.")
-        elif self.path.exists() and (not self.path.is_dir() or any(not p.name.startswith(".") for p in self.path.iterdir())):
+            self._check_same(config)
+        elif os.path.exists(self.path) and (not self.path.is_dir() or any(not p.name.startswith(".") for p in self.path.iterdir())):
             raise UserError(f"{self.path} exists and is not a run: choose another folder with --out.")
+
+    def _check_same(self, config):
+        # The data may have moved; whether it is the same is for its record to say.
+        has, wanted = ({**c.resolved(), "task": places.unplaced(c.resolved()["task"])} for c in (configuration.load(self.config), config))
+        changed = identity.difference(has, wanted)
+        if changed:
+            key, old, new = changed
+            raise ConfigurationError(f"{self.config}: the run to resume has {key}={old}. Received: {key}={new}.")
+
+    def has_checkpoints(self):
+        """Whether anything has been trained that can be resumed."""
+        return os.path.isdir(self.checkpoints) and any(self.checkpoints.glob("ckpt-*.index"))
 
     def check_trained(self):
         """Raises a UserError unless there is a trained model."""
-        if not self.model.exists():
+        if not os.path.exists(self.model):
             raise UserError(f"{self.path} has no trained model ({self.model.name}): train first, or finish the training with --resume.")
 
     @contextlib.contextmanager
@@ -98,13 +103,19 @@ class RunFolder:
         Args:
             config: The `Configuration`.
             data: The result of `data_record.describe`; empty for regression.
+
+        Raises:
+            UserError: The folder cannot be written.
+            ConfigurationError: It has another configuration, because another process began a run here after `check`.
         """
         with writing(self.path):
             self.path.mkdir(parents=True, exist_ok=True)
-        if not self.config.exists():
+        if self.config.exists():
+            self._check_same(config)
+        else:
             write_text(self.config, config.to_yaml())
-            if data:
-                write_text(self.data, json.dumps(data, indent=2) + "\n")  # in ASCII: a folder's name may not be UTF-8
+        if data and not self.data.exists() and not self.has_checkpoints():  # also where a crash came before the record
+            write_text(self.data, json.dumps(data, indent=2) + "\n")  # in ASCII: a folder's name may not be UTF-8
         write_json(self.environment, [*self._starts(), environment(config)])
 
     def _starts(self):
@@ -137,8 +148,9 @@ def writing(path):
     try:
         yield
     except (OSError, tf.errors.OpError) as error:
-        # TensorFlow says "{{node …}} /a/long/path; No space left on device [Op:SaveV2]".
-        reason = getattr(error, "strerror", None) or str(error).splitlines()[0].rpartition("; ")[2].partition(" [Op:")[0]
+        # HDF5 puts a paragraph into `strerror`. TensorFlow says "{{node …}} /a/long/path; No space left on device [Op:SaveV2]".
+        number = getattr(error, "errno", None)
+        reason = os.strerror(number) if number else str(error).splitlines()[0].rpartition("; ")[2].partition(" [Op:")[0]
         raise UserError(f"{path}: cannot be written: {reason}. What was written before is kept.") from error
 
 

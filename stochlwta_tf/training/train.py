@@ -1,15 +1,17 @@
 """Meta-training: from a configuration and a run folder to the saved model."""
 
+import sys
+
 import tensorflow as tf
 
 from stochlwta_tf.config import places
-from stochlwta_tf.errors import ConfigurationError, NonFiniteError
+from stochlwta_tf.errors import ConfigurationError, NonFiniteError, UserError
 from stochlwta_tf.learners.non_finite import explain_failure
 from stochlwta_tf.tasks.protocols import PROTOCOLS
 from stochlwta_tf.training import build, data_record
 from stochlwta_tf.training.best import BestWeights, load_best
 from stochlwta_tf.training.progress import ProgressBar
-from stochlwta_tf.training.records import Checkpoints, MetricsLog
+from stochlwta_tf.training.records import Checkpoints, MetricsLog, missing
 from stochlwta_tf.training.run_folder import replacing
 from stochlwta_tf.training.running_mean import RunningMean
 
@@ -36,13 +38,13 @@ def train(config, folder):
         raise ConfigurationError(f"the meta-loss of learner.name={config.learner.name} needs task.train_queries of 1 or more. Received: 0.")
     if record is not None:
         data_record.check(folder.data, record, splits)
-    elif folder.config.exists() and splits["train"].bank:
+    elif folder.has_checkpoints() and splits["train"].bank:
         data_record.unknown(folder.data)
     with folder.alone():
         folder.begin(config, data_record.describe(splits))
         fit(config, folder, learner, splits)
-        if config.training.keep_best and folder.best.exists():
-            load_best(folder.best, learner)
+        if config.training.keep_best:
+            load_best(learner, folder)
         task = places.unplaced(config.resolved()["task"])  # a model may be handed on
         learner.trained_on = {"task": task, "classes": build.class_names(splits["train"])}
         with replacing(folder.model) as part:
@@ -56,11 +58,12 @@ def fit(config, folder, learner, splits):
     checkpoints = Checkpoints(folder.checkpoints, learner, training.max_to_keep)
     checkpoints.restore()
     done = int(learner.optimizer.iterations)
+    _check_rows(config, folder, done)
     log = MetricsLog(folder, done, training.log_every)
     if done == training.iterations:
         return
-    bar = ProgressBar(training.iterations, training.log_every, done)
     best = [BestWeights(folder.best, log.rows, learner.likelihood)] if training.keep_best else []
+    bar = ProgressBar(training.iterations, training.log_every, done)
     callbacks = [bar, log, *best, checkpoints]
     if PROTOCOLS[config.protocol].running_mean:
         test = splits["test"].variant(batch=1)
@@ -92,3 +95,19 @@ def fit(config, folder, learner, splits):
         raise NonFiniteError(f"not finite at iteration {iteration} (seed {config.seed}): {term}. {kept}") from error
     finally:
         bar.close()
+
+
+def _check_rows(config, folder, done):
+    """Looks for the rows of `metrics.csv` up to the restored iteration, which a damaged disk may have lost.
+
+    Raises:
+        UserError: Rows are missing that the rest of the training depends on.
+    """
+    first = missing(folder.metrics, done, config.training.log_every)
+    if first is None:
+        return
+    lost = f"{folder.metrics}: missing or damaged from iteration {first} on, but the checkpoint is of iteration {done}"
+    if config.training.keep_best or PROTOCOLS[config.protocol].running_mean:
+        needs = "training.keep_best=true" if config.training.keep_best else f"protocol {config.protocol}"
+        raise UserError(f"{lost}, and {needs} needs all rows; restore the file, or train in another folder with --out.")
+    print(f"{lost}; its numbers are lost, the weights are not affected.", file=sys.stderr)

@@ -119,6 +119,7 @@ def test_a_classification_result_has_its_measures(tmp_path):
     assert not folder.figure.exists()
 
 
+@pytest.mark.badinput
 @pytest.mark.parametrize(
     ("options", "message"),
     [
@@ -151,11 +152,13 @@ def test_a_test_that_diverges_is_no_result(run, tmp_path, capsys):
     assert "after 3 inner steps: 10 of 10 test tasks diverged" in capsys.readouterr().out
 
 
+@pytest.mark.badinput
 def test_a_run_without_a_model_is_one_line(tmp_path, capsys):
     assert evaluate.main(["--run", str(tmp_path)]) == 2
     assert "has no trained model (model.keras): train first" in capsys.readouterr().err
 
 
+@pytest.mark.badinput
 def test_a_damaged_model_is_one_line(run, tmp_path, capsys):
     damaged = RunFolder(tmp_path)
     damaged.config.write_text(run.config.read_text())

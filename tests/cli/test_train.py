@@ -160,6 +160,7 @@ def test_a_loss_that_is_not_finite_names_the_term_and_keeps_the_checkpoint(confi
     assert not (tmp_path / "run" / "model.keras").exists()
 
 
+@pytest.mark.badinput
 @pytest.mark.parametrize(
     ("options", "message"),
     [
@@ -185,11 +186,13 @@ def test_a_wrong_configuration_is_one_line_and_writes_nothing(config, tmp_path, 
     assert not (tmp_path / "run").exists()
 
 
+@pytest.mark.badinput
 def test_a_missing_file_is_one_line(tmp_path, capfd):
     assert train.main(["--config", str(tmp_path / "none.yaml")]) == 2
     assert capfd.readouterr().err == f"error: {tmp_path / 'none.yaml'}: cannot read the configuration: No such file or directory.\n"
 
 
+@pytest.mark.badinput
 def test_missing_data_is_one_line(config, tmp_path, capfd, monkeypatch):
     monkeypatch.setattr("stochlwta_tf.tasks.omniglot.cached_bank", lambda name, key, make: make())  # as where nothing was cached yet
     monkeypatch.setattr("tensorflow_datasets.core.DatasetBuilder.download_and_prepare", _offline)
@@ -205,6 +208,7 @@ def _offline(*_, **__):
     raise ConnectionError("no network")
 
 
+@pytest.mark.badinput
 def test_nothing_to_train_is_a_usage_error(capfd):
     with pytest.raises(SystemExit) as stop:
         train.main(["--resume"])

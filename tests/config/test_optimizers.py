@@ -20,7 +20,7 @@ def test_the_names_are_keras_own():
 
 
 def test_options_reach_the_optimizer():
-    made = optimizers.build(optimizer(name="adamw", options={"weight_decay": 0.01, "beta_2": 0.98}, clip_norm=3), 10)
+    made = optimizers.build(optimizer(name="adamw", arguments={"weight_decay": 0.01, "beta_2": 0.98}, clip_norm=3), 10)
     assert isinstance(made, keras.optimizers.AdamW)
     assert (made.weight_decay, made.beta_2, made.clipnorm, float(made.learning_rate)) == (0.01, 0.98, 3, 0.25)
 
@@ -30,10 +30,10 @@ def test_options_reach_the_optimizer():
     [
         ({"schedule": "constant"}, [0.25, 0.25, 0.25]),
         ({"schedule": "linear", "end_learning_rate": 0.05}, [0.25, 0.15, 0.05]),
-        ({"schedule": "cosine_decay", "schedule_options": {"alpha": 0.2}}, [0.25, 0.15, 0.05]),
-        ({"schedule": "cosine_decay", "schedule_options": {"decay_steps": 5}}, [0.25, 0, 0]),
-        ({"schedule": "exponential_decay", "schedule_options": {"decay_rate": 0.25}}, [0.25, 0.125, 0.0625]),
-        ({"schedule": "piecewise_constant_decay", "schedule_options": {"boundaries": [4], "values": [1.0, 0.5]}}, [1, 0.5, 0.5]),
+        ({"schedule": "cosine_decay", "schedule_arguments": {"alpha": 0.2}}, [0.25, 0.15, 0.05]),
+        ({"schedule": "cosine_decay", "schedule_arguments": {"decay_steps": 5}}, [0.25, 0, 0]),
+        ({"schedule": "exponential_decay", "schedule_arguments": {"decay_rate": 0.25}}, [0.25, 0.125, 0.0625]),
+        ({"schedule": "piecewise_constant_decay", "schedule_arguments": {"boundaries": [4], "values": [1.0, 0.5]}}, [1, 0.5, 0.5]),
     ],
 )
 def test_a_schedule_is_as_long_as_the_training(options, expected):
@@ -50,10 +50,10 @@ def test_a_schedule_is_as_long_as_the_training(options, expected):
     [
         ({"name": "adan"}, "unknown value optimizer.name='adan'. Did you mean 'adam'? Allowed: adadelta, "),
         ({"schedule": "cosine"}, "unknown value optimizer.schedule='cosine'. Did you mean 'cosine_decay'? Allowed: constant, linear, "),
-        ({"options": {"momentun": 0.9}}, "unknown key optimizer.options.momentun. Did you mean 'momentum'? Allowed: "),
-        ({"options": {"learning_rate": 1}}, "unknown key optimizer.options.learning_rate."),
-        ({"schedule": "cosine_decay", "schedule_options": {"beta": 1}}, "unknown key optimizer.schedule_options.beta."),
-        ({"schedule_options": {"alpha": 1}}, "optimizer.schedule_options must be empty for schedule=constant."),
+        ({"arguments": {"momentun": 0.9}}, "unknown key optimizer.arguments.momentun. Did you mean 'momentum'? Allowed: "),
+        ({"arguments": {"learning_rate": 1}}, "unknown key optimizer.arguments.learning_rate."),
+        ({"schedule": "cosine_decay", "schedule_arguments": {"beta": 1}}, "unknown key optimizer.schedule_arguments.beta."),
+        ({"schedule_arguments": {"alpha": 1}}, "optimizer.schedule_arguments must be empty for schedule=constant."),
     ],
 )
 def test_what_is_wrong_is_one_line(options, message):
@@ -64,5 +64,5 @@ def test_what_is_wrong_is_one_line(options, message):
 
 def test_a_value_that_keras_refuses_is_one_line():
     with pytest.raises(ConfigurationError, match=r"optimizer: sgd, constant: not possible: .* Received: \{'momentum': 7\}.") as raised:
-        optimizers.build(optimizer(options={"momentum": 7}), 10)
+        optimizers.build(optimizer(arguments={"momentum": 7}), 10)
     assert "\n" not in str(raised.value)

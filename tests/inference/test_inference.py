@@ -26,7 +26,10 @@ def test_a_learner_is_loaded_from_its_file_with_what_it_was_trained_on(tmp_path)
     [
         (lambda path: None, "is the folder of a run or a .keras file. Received: .*, which does not exist."),
         (lambda path: path.mkdir(), "config.yaml|not a run|model.keras"),
-        (lambda path: networks.mlp((2,), 1, units=(2,)).save(path), "cannot be loaded, it is damaged or not a learner of this version"),
+        (
+            lambda path: networks.mlp((2,), 1, units=(2,)).save(path),
+            "must be a learner that train.py saved. Received: a model of the class Functional",
+        ),
     ],
     ids=["nothing", "an empty folder", "another model"],
 )

@@ -61,12 +61,14 @@ def test_tests_go_by_the_learners_own_statistics():
             np.testing.assert_allclose(adapted.predict(task.query_x.numpy()).draws, draws, atol=1e-5)
 
 
+@pytest.mark.badinput
 def test_statistics_of_another_name_are_refused():
     learner, support_x, support_y, _ = images()
     with pytest.raises(ValueError, match="`batch_statistics` must be one of support, transductive. Received: batch_statistics='query'$"):
         learner.adapt_to(support_x, support_y, batch_statistics="query")
 
 
+@pytest.mark.badinput
 @pytest.mark.parametrize("value", [np.nan, np.inf, -np.inf, 1e39])
 def test_what_is_not_finite_is_refused(value):
     learner = Reptile(networks.mlp((2,), 1, units=(2,)), likelihood="gaussian")
@@ -82,6 +84,7 @@ def test_what_is_not_finite_is_refused(value):
         learner.adapt_to(x, y).predict(wrong_x)
 
 
+@pytest.mark.badinput
 def test_what_is_no_number_is_refused():
     learner = Reptile(networks.mlp((2,), 1, units=(2,)), likelihood="gaussian")
     with pytest.raises(ValueError, match="`support_x` must hold numbers. Received: dtype=<U1$"):
@@ -93,6 +96,7 @@ def test_what_is_no_number_is_refused():
 X, Y = np.zeros((4, 2), "float32"), np.array([0, 1, 2, 0])
 
 
+@pytest.mark.badinput
 @pytest.mark.parametrize(
     ("x", "y", "message"),
     [
@@ -112,6 +116,7 @@ def test_a_support_set_that_does_not_fit_is_refused(x, y, message):
         Reptile(point_mlp()).adapt_to(x, y)
 
 
+@pytest.mark.badinput
 def test_targets_and_queries_that_do_not_fit_are_refused():
     with pytest.raises(ValueError, match=r"`query_x` must have the shape \[examples, 2\], .* Received: shape=\(4, 3\)"):
         Reptile(point_mlp(), inner_steps=0).adapt_to(X, Y).predict(np.zeros((4, 3)))

@@ -71,6 +71,7 @@ def test_adapting_and_predicting_leave_the_learner_bit_by_bit(learner):
     np.testing.assert_array_equal(learner.predict_tasks(tasks), draws)
 
 
+@pytest.mark.badinput
 def test_a_learner_computes_its_own_loss():
     learner = Reptile(point_mlp())
     with pytest.raises(ValueError, match="Received: loss$"):
@@ -79,6 +80,7 @@ def test_a_learner_computes_its_own_loss():
         learner.compile("sgd", metrics=["accuracy"])
 
 
+@pytest.mark.badinput
 def test_keras_batch_normalisation_is_refused_wherever_it_is():
     inner = keras.Sequential([keras.Input((2,)), keras.layers.Dense(3), keras.layers.BatchNormalization()])
     nested = keras.Sequential([keras.Input((2,)), inner, keras.layers.Dense(3)])
@@ -96,6 +98,7 @@ def test_a_batch_of_an_unknown_number_of_tasks_is_refused(learner):
         learner.fit(data, verbose=0)
 
 
+@pytest.mark.badinput
 def test_a_network_without_weights_is_refused():
     with pytest.raises(ValueError, match="has no trainable weights"):
         Reptile(keras.Sequential([keras.Input((2,)), keras.layers.ReLU()]))

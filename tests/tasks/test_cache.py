@@ -121,5 +121,7 @@ def test_a_user_without_a_home_is_told_what_to_set(monkeypatch):
     monkeypatch.setattr(Path, "expanduser", none)
     monkeypatch.delenv("STOCHLWTA_CACHE", raising=False)
     monkeypatch.delenv("XDG_CACHE_HOME", raising=False)
-    with pytest.raises(DataError, match="^there is no home folder; set STOCHLWTA_CACHE to a folder. Received: ~/.cache/stochlwta_tf.$"):
+    with pytest.raises(
+        DataError, match="^STOCHLWTA_CACHE must name a file or folder, because there is no home folder. Received: ~/.cache/stochlwta_tf.$"
+    ):
         cache_folder()

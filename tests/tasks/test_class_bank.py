@@ -45,6 +45,7 @@ def test_rotated_classes_are_numpys_rotations():
         make(size=(2, 3, 1)).rotated()
 
 
+@pytest.mark.badinput
 @pytest.mark.parametrize(
     "arguments, message",
     [
@@ -63,6 +64,7 @@ def test_wrong_arrays_are_named_in_one_line(arguments, message):
     assert "\n" not in str(error.value)
 
 
+@pytest.mark.badinput
 def test_unknown_class_and_wrong_labels_are_named():
     with pytest.raises(DataError, match="'z'"):
         make().subset(["a", "z"])
@@ -72,6 +74,7 @@ def test_unknown_class_and_wrong_labels_are_named():
         make().subset([])
 
 
+@pytest.mark.badinput
 def test_check_names_the_class_that_is_too_small():
     make().check(3, 3)
     with pytest.raises(DataError, match="way=4 needs 4 classes, but there are 3"):

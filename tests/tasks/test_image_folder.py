@@ -129,6 +129,7 @@ def test_resizing_keeps_the_whole_picture():
     assert decode(encoded(image, "PNG"), 4, 1, "x")[..., 0].mean(0)[[0, 3]].round().tolist() == [0, 255]
 
 
+@pytest.mark.badinput
 @pytest.mark.parametrize(
     ("data", "message"),
     [
@@ -165,6 +166,7 @@ def test_the_names_in_a_split_file_are_text(tmp_path):
     }  # fmt: skip
 
 
+@pytest.mark.badinput
 def test_a_class_in_training_and_test_is_an_error_that_names_it(folder):
     file = folder.parent / "s.yaml"
     file.write_text("{train: [c0, c1], test: [c2, c1]}")
@@ -172,6 +174,7 @@ def test_a_class_in_training_and_test_is_an_error_that_names_it(folder):
         make(folder, split_file=str(file))
 
 
+@pytest.mark.badinput
 @pytest.mark.parametrize(
     ("text", "message"),
     [
@@ -190,6 +193,7 @@ def test_wrong_split_files_are_one_line(folder, text, message):
     assert "\n" not in str(error.value)
 
 
+@pytest.mark.badinput
 def test_a_split_file_that_is_missing_or_without_columns_is_named(tmp_path):
     with pytest.raises(DataError, match="Received: split_file=.*none.yaml"):
         from_file(tmp_path / "none.yaml")
@@ -215,6 +219,7 @@ def test_without_validation_classes_validation_is_on_training_classes(folder):
     assert make(folder, "validation", class_split=(4, 0, 1)).bank.names == make(folder, class_split=(4, 0, 1)).bank.names
 
 
+@pytest.mark.badinput
 def test_wrong_folders_and_options_are_one_line(folder, tmp_path):
     (tmp_path / "empty").mkdir()
     (tmp_path / "bare" / "c0").mkdir(parents=True)
@@ -236,6 +241,7 @@ def test_wrong_folders_and_options_are_one_line(folder, tmp_path):
         make(folder, channels=2)
 
 
+@pytest.mark.badinput
 def test_too_few_pictures_are_named(folder):
     with pytest.raises(DataError, match="Class 'c.' has 3 images, but shot \\+ queries needs 4: set task.shot and task.queries"):
         make(folder, queries=3)

@@ -154,6 +154,7 @@ def test_the_original_code_draws_classes_and_images_independently():
     make(way=9, shot=40, protocol="original_code", batch=1).sample(0)  # more than there are
 
 
+@pytest.mark.badinput
 @pytest.mark.parametrize(
     "options, message",
     [
@@ -170,6 +171,7 @@ def test_wrong_options_are_named(options, message):
     assert str(error.value) == message
 
 
+@pytest.mark.badinput
 def test_too_little_data_is_named():
     with pytest.raises(DataError, match="ImageTasks, train split: way=6 needs 6 classes, but there are 5"):
         make(way=6)

@@ -218,6 +218,7 @@ def broken(flat, folder, what):
     return "cache-val.pkl: a web page, get it again .*Received: a file that begins with b'<!DOCTYPE html>"
 
 
+@pytest.mark.badinput
 @pytest.mark.parametrize(
     "what",
     ["no folder", "empty folder", "truncated JPEG", "missing file", "missing CSV", "wrong columns", "class in two splits", "not a zip"]
@@ -230,6 +231,7 @@ def test_what_is_wrong_is_one_line_that_names_the_file(flat, tmp_path, what):
     assert "\n" not in str(error.value)
 
 
+@pytest.mark.badinput
 def test_pickles_of_something_else_are_named(flat, tmp_path):
     as_pickles(flat, tmp_path)
     path = tmp_path / "mini-imagenet-cache-train.pkl"
@@ -243,6 +245,7 @@ def test_pickles_of_something_else_are_named(flat, tmp_path):
             miniimagenet.load(layouts.find(tmp_path))
 
 
+@pytest.mark.badinput
 def test_too_few_images_are_named(flat):
     with pytest.raises(DataError, match="train split: Class 'train/n0.*' has 4 images, but shot \\+ queries needs 16"):
         MiniImageNet("train", 2, 0, data_dir=str(flat), way=2)
@@ -302,6 +305,7 @@ def test_a_leftover_in_a_zip_does_not_take_an_images_place(flat, tmp_path):
     same(miniimagenet.load(layouts.find(tmp_path)), miniimagenet.load(layouts.find(flat)))
 
 
+@pytest.mark.badinput
 def test_an_image_named_twice_is_one_line(flat, tmp_path):
     shutil.copytree(flat, tmp_path / "flat")
     table = tmp_path / "flat" / "val.csv"

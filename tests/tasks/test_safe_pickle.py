@@ -41,6 +41,7 @@ class Attack:
         return self.call
 
 
+@pytest.mark.badinput
 @pytest.mark.parametrize("protocol", [0, 2, 4])
 @pytest.mark.parametrize("function", [os.mkdir, eval, exec, getattr, np.load, np.fromfile, pickle.loads], ids=lambda f: f.__name__)
 def test_an_attack_is_one_line_and_runs_nothing(tmp_path, monkeypatch, function, protocol):
@@ -51,12 +52,14 @@ def test_an_attack_is_one_line_and_runs_nothing(tmp_path, monkeypatch, function,
     assert "\n" not in str(error.value) and os.listdir(tmp_path) == ["x.pkl"]
 
 
+@pytest.mark.badinput
 def test_encodings_that_expand_are_refused(tmp_path):
     (tmp_path / "x.pkl").write_bytes(b"c_codecs\nencode\n(Vabc\nVzlib\ntR.")
     with pytest.raises(DataError, match="not a whole pickle"):
         safe_pickle.load(tmp_path / "x.pkl")
 
 
+@pytest.mark.badinput
 @pytest.mark.parametrize(
     ("content", "message"),
     [

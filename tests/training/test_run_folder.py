@@ -112,8 +112,14 @@ def test_data_is_recorded_once(tmp_path):
     folder.begin(CONFIG, {"train": 1})
     folder.begin(CONFIG, {"train": 2})
     assert json.loads(folder.data.read_text()) == {"train": 1}
+    killed = RunFolder(tmp_path / "killed")
+    killed.begin(CONFIG)
+    killed.begin(CONFIG, {"train": 2})  # nothing was trained before the record
+    assert json.loads(killed.data.read_text()) == {"train": 2}
     old = RunFolder(tmp_path / "old")
     old.begin(CONFIG)
+    old.checkpoints.mkdir()
+    (old.checkpoints / "ckpt-100.index").touch()
     old.begin(CONFIG, {"train": 2})  # of a run that began without, it is not known what it began with
     assert not old.data.exists()
 
@@ -132,6 +138,15 @@ def test_a_run_is_neither_overwritten_nor_mixed_with_another(tmp_path):
     other = configuration.load(folder.config, ["learner.inner_lr=0.1"])
     with pytest.raises(UserError, match=r"config.yaml: the run to resume has learner.inner_lr=0.003. Received: learner.inner_lr=0.1."):
         folder.check(other, resume=True)
+
+
+def test_a_run_that_another_process_began_meanwhile_is_not_continued_with_other_options(tmp_path):
+    late = configuration.from_dict({**CONFIG.resolved(), "seed": 4})
+    folder = RunFolder(tmp_path / "run")
+    folder.check(late, resume=False)
+    folder.begin(CONFIG)
+    with pytest.raises(UserError, match=r"config.yaml: the run to resume has seed=3. Received: seed=4."):
+        folder.begin(late)
 
 
 @pytest.mark.parametrize("resume", [False, True])

@@ -82,7 +82,7 @@ def test_a_whole_model_is_loaded_if_it_fits(tmp_path, saved):
     with pytest.raises(ConfigurationError, match="the tasks need inputs and outputs of"):
         build.saved_learner(path, SimpleNamespace(input_shape=(3,), outputs=3))
     keras.Sequential([keras.Input((2,)), keras.layers.Dense(3)]).save(path)
-    with pytest.raises(UserError, match="not a learner of this version"):
+    with pytest.raises(UserError, match="must be a learner that train.py saved. Received: a model of the class Sequential"):
         build.saved_learner(path, TASKS)
 
 
@@ -141,13 +141,15 @@ def test_members_outside_the_file_are_not_written(tmp_path, saved, name):
 
 def test_damaged_best_weights_are_one_line(tmp_path):
     learner, path = MAML(point_mlp()), tmp_path / "best.weights.h5"
+    folder = SimpleNamespace(best=path, metrics=tmp_path / "metrics.csv")
+    folder.metrics.write_text("iteration,val_accuracy\n10,0.5\n")
     learner.save_weights(path)
     before = [np.array(v) for v in learner.get_weights()]
-    load_best(path, learner)
+    load_best(learner, folder)
     for content in (path.read_bytes()[:500], b"", b"<html>"):
         path.write_bytes(content)
-        with pytest.raises(UserError, match="best.weights.h5: the weights of the best validation are damaged; delete the file") as error:
-            load_best(path, learner)
+        with pytest.raises(UserError, match="best.weights.h5: missing or damaged, but iteration 10 had the best validation") as error:
+            load_best(learner, folder)
         assert "\n" not in str(error.value)
     for a, b in zip(before, learner.get_weights(), strict=True):
         np.testing.assert_array_equal(a, b)
