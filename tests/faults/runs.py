@@ -13,7 +13,7 @@ import yaml
 from stochlwta_tf.training.records import read
 from stochlwta_tf.training.run_folder import RunFolder
 
-TRAINING = {"iterations": 400, "batch": 4, "log_every": 20, "steps_per_execution": 10}
+TRAINING = {"iterations": 400, "meta_batch_size": 4, "log_every": 20, "steps_per_execution": 10}
 CONFIGS = {
     "maml": {
         "name": "maml",
@@ -39,7 +39,7 @@ CONFIGS = {
         "network": {"name": "mlp", "units": [4]},
         "learner": {"name": "reptile", "inner_lr": 0.1, "inner_steps": 1},
         "optimizer": {"name": "sgd", "learning_rate": 0.5},
-        "training": {**TRAINING, "batch": 1},
+        "training": {**TRAINING, "meta_batch_size": 1},
         "evaluation": {"tasks": 8, "batch": 4},
     },
 }
