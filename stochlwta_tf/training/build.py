@@ -132,7 +132,7 @@ def saved_learner(path, distribution):
         learner = keras.saving.load_model(path)
     except (OSError, ValueError, TypeError) as error:
         raise UserError(f"{path}: cannot be loaded: {str(error).strip().splitlines()[0][:200]}") from error
-    has = (tuple(learner.network.input_shape[1:]), learner.targets)
+    has = (learner.example_shape, learner.targets)
     needed = (tuple(distribution.input_shape), distribution.outputs)
     if has != needed:
         raise ConfigurationError(f"{path}: the tasks need inputs and outputs of {needed}. Received: a model of {has}.")
