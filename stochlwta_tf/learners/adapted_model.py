@@ -40,6 +40,8 @@ class AdaptedModel:
     alone.  Transductive tests, where queries are normalised by their own mean and variance (Nichol et al. 2018, section 6.1), need a batch
     of queries of all classes, which a user with one query at a time does not have.
 
+    What it runs is compiled once for each learner, whatever the numbers of examples and of queries.
+
     Args:
         learner: A `MetaLearner`.
         support_x: Inputs, `[support, ...]`.
@@ -50,8 +52,6 @@ class AdaptedModel:
 
     Raises:
         ValueError: If the arrays do not fit the network or each other, hold NaN or infinity, or `batch_statistics` is neither.
-
-    What it runs is compiled once for each learner: the numbers of examples and of queries may differ from call to call.
 
     Example:
 
