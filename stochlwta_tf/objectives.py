@@ -129,14 +129,14 @@ class Gaussian(Likelihood):
     def nll(self, y: tf.Tensor, outputs: tf.Tensor) -> tf.Tensor:
         means, stds = self.split(outputs)
         _check_like(y, means)
-        return -tf.reduce_sum(tfd.Normal(means, tf.cast(stds, means.dtype)).log_prob(y), -1)
+        return -tf.reduce_sum(tfd.Normal(means, tf.cast(stds, means.dtype)).log_prob(tf.cast(y, means.dtype)), -1)
 
     def predictive(self, draws: tf.Tensor) -> tf.Tensor:
         return tf.reduce_mean(draws, 0)
 
     def score(self, y: tf.Tensor, predictive: tf.Tensor) -> tf.Tensor:
         _check_like(y, predictive)
-        return tf.reduce_mean(tf.math.squared_difference(y, predictive))
+        return tf.reduce_mean(tf.math.squared_difference(tf.cast(y, predictive.dtype), predictive))
 
     def split(self, outputs: Any) -> tuple[Any, Any]:
         return outputs, self.noise_std
@@ -171,7 +171,8 @@ class LearnedGaussian(Gaussian):
         return super().predictive(self.split(draws)[0])
 
     def split(self, outputs: Any) -> tuple[Any, Any]:
-        return tuple(tf.unstack(tf.reshape(outputs, [*outputs.shape[:-1], self.targets, 2]), axis=-1))
+        sizes = [-1 if size is None else size for size in outputs.shape[:-1]]  # the number of examples may be open
+        return tuple(tf.unstack(tf.reshape(outputs, [*sizes, self.targets, 2]), axis=-1))
 
     def get_config(self) -> dict[str, Any]:
         return {"targets": self.targets}

@@ -98,16 +98,23 @@ def bits(key: tf.Tensor, shape: Sequence[Any]) -> tf.Tensor:
 
     Stacked keys `[..., 2]` give `[..., *shape]`.
     """
-    if all(isinstance(d, (int, np.integer)) for d in shape):
+    fixed = all(isinstance(d, (int, np.integer)) for d in shape)
+    if fixed:
         n = math.prod(shape)
         half = tf.constant(np.arange((n + 1) // 2, dtype="uint32"))  # a constant lets XLA and vectorized_map see a fixed size
     else:
         n = tf.reduce_prod(tf.stack(shape))
-        half = tf.cast(tf.range((n + 1) // 2), tf.uint32)
-    if key.shape.rank == 1:
-        return tf.reshape(tf.concat(threefry2x32(key, half, tf.zeros_like(half)), axis=0)[:n], shape)
-    words = threefry2x32(key[..., None, :], half, tf.zeros_like(half))
+        half = tf.cast(tf.range(_power_of_two((n + 1) // 2)), tf.uint32)
+    words = threefry2x32(key if key.shape.rank == 1 else key[..., None, :], half, tf.zeros_like(half))
+    if not fixed:
+        words = tuple(word[..., : (n + 1) // 2] for word in words)
     return tf.reshape(tf.concat(words, axis=-1)[..., :n], [*key.shape[:-1], *shape])
+
+
+def _power_of_two(n: tf.Tensor) -> tf.Tensor:
+    """The least power of two that is not below `n`: the noise of every other size is cut from one that is compiled already."""
+    powers = tf.constant([2**i for i in range(31)])
+    return tf.gather(powers, tf.searchsorted(powers, n[None])[0])
 
 
 def uniform(key: tf.Tensor, shape: Sequence[Any]) -> tf.Tensor:

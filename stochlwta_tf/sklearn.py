@@ -85,9 +85,10 @@ class _FewShot(BaseEstimator):
         """Inputs as the network has them: pictures are read, pixels scaled, rows of features reshaped."""
         if _are_files(values):
             return read_pictures(self.learner_, list(values))
-        shape = self.learner_.network.input_shape[1:]
-        if values.ndim == 2 and values.shape[1] == np.prod(shape):
-            values = values.reshape(-1, *shape)
+        shape = self.learner_.example_shape
+        sizes = [size for size in shape if size is not None]
+        if values.ndim == 2 and len(sizes) == len(shape) and values.shape[1] == np.prod(sizes):
+            values = values.reshape(-1, *sizes)
         return values / 255.0 if getattr(X, "dtype", None) == np.uint8 else values
 
 

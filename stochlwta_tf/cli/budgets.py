@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 from stochlwta_tf.errors import ConfigurationError
 
-_VALIDATIONS = 10  # in a run that validates and is shorter than its configuration says
+_VALIDATIONS = 4  # in a run that validates and is shorter than its configuration says
 
 
 class Budget(NamedTuple):
@@ -43,7 +43,7 @@ def assignments(config, iterations):
     """The `key=value` settings that give a training about this many iterations.
 
     Linear schedules then still end at their final value, because they follow `training.iterations`.  It is rounded down to a multiple of
-    `training.log_every` or, where it is less than that, `log_every` is lowered to it.  A run that validates does so ten times or more.
+    `training.log_every` or, where it is less than that, `log_every` is lowered to it.  A run that validates does so four times or more.
 
     Args:
         config: The run's `Configuration`.

@@ -33,7 +33,7 @@ def read_pictures(learner: MetaLearner, files: Sequence[str | Path]) -> np.ndarr
 
     >>> x = read_pictures(learner, ["new/cat.jpg", "new/dog.png"])
     """
-    pixels = _preparation(learner)
+    shape, pixels = _preparation(learner)
 
     def read(file: str | Path) -> np.ndarray | str:
         try:
@@ -49,17 +49,18 @@ def read_pictures(learner: MetaLearner, files: Sequence[str | Path]) -> np.ndarr
         more = f" ({len(wrong)} such files: {', '.join(message.partition(': ')[0] for message in wrong)})" if len(wrong) > 1 else ""
         raise DataError(f"{wrong[0]}{more}")
     if not found:
-        return np.zeros((0, *learner.network.input_shape[1:]), "float32")
+        return np.zeros((0, *shape), "float32")
     return np.stack(found).astype("float32") / 255.0
 
 
-def _preparation(learner: MetaLearner) -> Callable[[bytes, str | Path], np.ndarray]:
-    """The function from a file's bytes and name to uint8 pixels."""
-    shape = tuple(learner.network.input_shape[1:])
-    if len(shape) != 3 or shape[0] != shape[1] or shape[2] not in (1, 3):
+def _preparation(learner: MetaLearner) -> tuple[tuple[int, int, int], Callable[[bytes, str | Path], np.ndarray]]:
+    """The shape of a picture, and the function from a file's bytes and name to uint8 pixels."""
+    shape = learner.example_shape
+    height, width, channels = (*shape, None, None, None)[:3]
+    if len(shape) != 3 or height is None or width != height or channels not in (1, 3):
         raise UserError(f"pictures need a model whose inputs are square images with 1 or 3 channels. Received: inputs of shape {shape}.")
     trained_on = learner.trained_on.get("task", {})
     kind = TASKS.get(trained_on.get("name"))
     if kind is None or not issubclass(kind, ImageTasks):
-        return lambda data, where: decode(data, shape[0], shape[2], where)
-    return lambda data, where: kind.picture({**trained_on, "shape": shape}, data, where)
+        return (height, height, channels), lambda data, where: decode(data, height, channels, where)
+    return (height, height, channels), lambda data, where: kind.picture({**trained_on, "shape": shape}, data, where)

@@ -23,15 +23,18 @@ def stored_statistics() -> Iterator[None]:
 
 
 def check_normalization(network: keras.Model) -> None:
-    """Refuses a network with Keras's batch normalisation at any depth.
+    """Refuses a network with a trainable batch normalisation of Keras at any depth.
+
+    A frozen one, as in a pretrained backbone, normalises by constants.
 
     Raises:
-        ValueError: It has one.  Its moving averages would mix tasks.
+        ValueError: It has one that is trainable.  Its moving averages would mix tasks.
     """
     for layer in network._flatten_layers():  # Keras has no public way to the layers in layers
-        if isinstance(layer, keras.layers.BatchNormalization):
+        if isinstance(layer, keras.layers.BatchNormalization) and layer.trainable:
             raise ValueError(
-                f"Batch normalisation must be `stochlwta_tf.layers.BatchNormalization`, whose statistics are one task's. Received: {layer}"
+                "Batch normalisation must be `stochlwta_tf.layers.BatchNormalization`, whose statistics are one task's, or frozen "
+                f"(`trainable=False`), as in a pretrained backbone. Received: {layer}"
             )
 
 
@@ -77,12 +80,14 @@ class BatchNormalization(keras.layers.Layer):
 
     def build(self, input_shape: tuple[int | None, ...]) -> None:
         shape = (input_shape[-1],)
-        self.gamma = self.add_weight(shape=shape, initializer="ones", name="gamma") if self.scale else None
-        self.beta = self.add_weight(shape=shape, initializer="zeros", name="beta")
-        self.mean = self.add_weight(shape=shape, initializer="zeros", trainable=False, name="mean")
-        self.variance = self.add_weight(shape=shape, initializer="ones", trainable=False, name="variance")
+        own = {"shape": shape, "autocast": False}  # statistics of half precision would be those of other images
+        self.gamma = self.add_weight(initializer="ones", name="gamma", **own) if self.scale else None
+        self.beta = self.add_weight(initializer="zeros", name="beta", **own)
+        self.mean = self.add_weight(initializer="zeros", trainable=False, name="mean", **own)
+        self.variance = self.add_weight(initializer="ones", trainable=False, name="variance", **own)
 
     def call(self, x: tf.Tensor) -> tf.Tensor:
+        x = ops.cast(x, self.variable_dtype)
         if _stored.get():
             mean, variance = ops.convert_to_tensor(self.mean), ops.convert_to_tensor(self.variance)
         else:
@@ -94,7 +99,7 @@ class BatchNormalization(keras.layers.Layer):
         factor = ops.rsqrt(variance + self.epsilon)
         if self.scale:
             factor = factor * self.gamma
-        return x * factor + (self.beta - mean * factor)
+        return ops.cast(x * factor + (self.beta - mean * factor), self.compute_dtype)
 
     def compute_output_shape(self, input_shape: tuple[int | None, ...]) -> tuple[int | None, ...]:
         return input_shape

@@ -14,6 +14,8 @@ tfd = tfp.distributions
 
 # exp(rho) underflows to 0 below −88 in float32, where the log in the KL would be infinite.
 _SMALLEST_STD = 1e-12
+# And exp(rho) overflows above 88.7.
+_LARGEST_RHO = 88.0
 # The derivative of a square root is infinite at 0, which local reparameterisation meets at every all-zero input.
 _LOCAL_VARIANCE_FLOOR = 1e-10
 
@@ -48,7 +50,7 @@ class GaussianLayer(keras.layers.Layer):
         rho_initializer: Initializer of rho; rho = −5 is a standard deviation of 0.0067, the published code's.  A number stands for
             N(number, 0.01²).
         bias_initializer: Initializer of the bias; a number is a constant.
-        rho_min: Smallest rho; a constraint on the variable.  `None`: no bound.
+        rho_min: Smallest rho; a constraint on the variable.  `None`: no bound.  Both are at most 88.
         kl_weight: Factor of the KL term, λ; 0 disables it.
         kl_estimator: `"closed_form"`, or `"sample"`: log q(w) − log p(w) at the sampled kernel.
         reparameterization: How training draws: `"weight"` samples the kernel; `"local"` samples the outputs of each example, with their
@@ -79,6 +81,9 @@ class GaussianLayer(keras.layers.Layer):
         ):
             if value not in allowed:
                 raise ValueError(f"`{argument}` must be one of {allowed}. Received: {argument}={value!r}")
+        for argument, rho in (("rho_initializer", rho_initializer), ("rho_min", rho_min)):
+            if isinstance(rho, (int, float)) and not rho <= _LARGEST_RHO:
+                raise ValueError(f"`{argument}` must be at most {_LARGEST_RHO:g}, since exp(rho) overflows. Received: {argument}={rho}")
         if kl_weight < 0:
             raise ValueError(f"`kl_weight` must not be negative. Received: kl_weight={kl_weight}")
         if kl_estimator == "sample" and reparameterization == "local":
@@ -109,8 +114,8 @@ class GaussianLayer(keras.layers.Layer):
 
     def add_gaussian_kernel(self, shape: tuple[int | None, ...], outputs: int) -> None:
         constraint = None if self.rho_min is None else AtLeast(self.rho_min)
-        self.mean = self.add_weight(shape=shape, initializer=self.mean_initializer, name="mean")
-        self.rho = self.add_weight(shape=shape, initializer=self.rho_initializer, constraint=constraint, name="rho")
+        self.mean = self.add_weight(shape=shape, initializer=self.mean_initializer, autocast=False, name="mean")
+        self.rho = self.add_weight(shape=shape, initializer=self.rho_initializer, constraint=constraint, autocast=False, name="rho")
         self.bias = self.add_weight(shape=(outputs,), initializer=self.bias_initializer, name="bias") if self.use_bias else None
 
     def linear(self, x: tf.Tensor, kernel: tf.Tensor) -> tf.Tensor:
@@ -136,21 +141,22 @@ class GaussianLayer(keras.layers.Layer):
         return tfd.Independent(normal, reinterpreted_batch_ndims=len(self.mean.shape))
 
     def _standard_normal(self, shape: Sequence[Any]) -> tf.Tensor:
-        return ops.cast(random.normal(self.noise.next(), shape), self.compute_dtype)
+        return ops.cast(random.normal(self.noise.next(), shape), self.variable_dtype)
 
     def call(self, x: tf.Tensor, training: bool = False) -> tf.Tensor:
         mean, std = ops.convert_to_tensor(self.mean), self.stddev
         if not training and self.predict_with == "mean":
-            outputs = self.linear(x, mean)
+            outputs = self.linear(x, ops.cast(mean, self.compute_dtype))
         elif training and self.reparameterization == "local":
+            x = ops.cast(x, self.variable_dtype)
             center = self.linear(x, mean)
             variance = self.linear(ops.square(x), ops.square(std))
             shape = [size or ops.shape(center)[axis] for axis, size in enumerate(center.shape)]
-            outputs = center + ops.sqrt(variance + _LOCAL_VARIANCE_FLOOR) * self._standard_normal(shape)
+            outputs = ops.cast(center + ops.sqrt(variance + _LOCAL_VARIANCE_FLOOR) * self._standard_normal(shape), self.compute_dtype)
         else:
             eps = self._standard_normal(mean.shape)
             kernel = mean + std * eps
-            outputs = self.linear(x, kernel)
+            outputs = self.linear(x, ops.cast(kernel, self.compute_dtype))
         if training and self.kl_weight:
             if self.kl_estimator == "sample":
                 # log q(w) − log p(w) from eps itself: (w − mean) / std has lost it to rounding where std is tiny.

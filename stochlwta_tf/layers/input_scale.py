@@ -41,13 +41,16 @@ class InputScale(keras.layers.Layer):
 
     def build(self, input_shape: tuple[int | None, ...]) -> None:
         shape = (input_shape[-1],)
-        self.gamma = self.add_weight(shape=shape, initializer="ones", name="gamma")
-        self.beta = self.add_weight(shape=shape, initializer="zeros", name="beta")
-        self.mean = self.add_weight(shape=shape, initializer="zeros", trainable=False, name="mean")
-        self.variance = self.add_weight(shape=shape, initializer="ones", trainable=False, name="variance")
+        own = {"shape": shape, "autocast": False}  # a small variance would be 0 in half precision
+        self.gamma = self.add_weight(initializer="ones", name="gamma", **own)
+        self.beta = self.add_weight(initializer="zeros", name="beta", **own)
+        self.mean = self.add_weight(initializer="zeros", trainable=False, name="mean", **own)
+        self.variance = self.add_weight(initializer="ones", trainable=False, name="variance", **own)
 
     def call(self, x: tf.Tensor) -> tf.Tensor:
-        return (x - self.mean) * (self.gamma * ops.rsqrt(self.variance + self.epsilon)) + self.beta
+        x = ops.cast(x, self.variable_dtype)
+        scaled = (x - self.mean) * (self.gamma * ops.rsqrt(self.variance + self.epsilon)) + self.beta
+        return ops.cast(scaled, self.compute_dtype)
 
     def compute_output_shape(self, input_shape: tuple[int | None, ...]) -> tuple[int | None, ...]:
         return input_shape

@@ -8,6 +8,7 @@ import tensorflow as tf
 from keras import ops
 
 from stochlwta_tf.layers.gaussian_layer import AtLeast
+from stochlwta_tf.layers.model_shapes import shapes_of
 
 
 @keras.saving.register_keras_serializable(package="stochlwta_tf")
@@ -51,10 +52,12 @@ class ObservationNoise(keras.layers.Layer):
             shape=(input_shape[-1],),
             initializer=keras.initializers.Constant(math.log(self.noise_std)),
             constraint=AtLeast(math.log(self.min_std)),
+            autocast=False,
             name="log_noise_std",
         )
 
     def call(self, x: tf.Tensor) -> tf.Tensor:
+        x = ops.cast(x, self.variable_dtype)
         stds = ops.exp(ops.convert_to_tensor(self.log_std)) + ops.zeros_like(x)
         # Stacked, not concatenated: the second derivative of a concatenation is one that XLA and tf.vectorized_map have no rule for.
         return ops.reshape(ops.stack([x, stds], -1), (-1, 2 * x.shape[-1]))
@@ -81,5 +84,5 @@ def with_observation_noise(network: keras.Model, noise_std: float) -> keras.Mode
     noise = ObservationNoise(noise_std, name="observation_noise")
     if hasattr(network, "outputs"):
         return keras.Model(network.input, noise(network.output), name=network.name)
-    x = keras.Input(network.input_shape[1:])  # a subclassed network has no symbolic outputs
+    x = keras.Input(shapes_of(network)[0])  # a subclassed network has no symbolic outputs
     return keras.Model(x, noise(network(x)), name=network.name)

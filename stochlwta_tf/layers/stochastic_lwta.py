@@ -106,10 +106,10 @@ class StochasticLWTA(keras.layers.Layer):
 
     def call(self, x: tf.Tensor, training: bool = False) -> tf.Tensor:
         h = split_blocks(x, self.competitors)
-        logits = self._logits(h)
+        logits = self._logits(ops.cast(h, self.variable_dtype))  # the competition is in full precision
         shape = [tf.shape(h)[axis] if size is None else size for axis, size in enumerate(h.shape)]
         # softmax(h) and log q differ by a constant in each block, which the softmax below and the argmax do not see.
-        perturbed = logits + ops.cast(random.gumbel(self.noise.next(), shape), h.dtype)
+        perturbed = logits + ops.cast(random.gumbel(self.noise.next(), shape), logits.dtype)
         temperature = self.temperature if training else self.test_temperature
         if temperature:
             xi = softmax(perturbed / temperature)
@@ -117,7 +117,7 @@ class StochasticLWTA(keras.layers.Layer):
             xi = one_winner(perturbed)
         if training and self.kl_weight:
             self.add_loss(self.kl_weight * self._kl(logits, xi))
-        return merge_blocks(xi * h)
+        return merge_blocks(ops.cast(xi, h.dtype) * h)
 
     def _kl(self, logits: tf.Tensor, xi: tf.Tensor) -> tf.Tensor:
         if self.kl_estimator == "sample":

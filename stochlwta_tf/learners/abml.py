@@ -88,7 +88,7 @@ class ABML(MetaGradientLearner):
                 outputs, new_state, kl = self.call_network(self.sample(mu, self.stds(rho), sample_key), state, x, sample_key, training=True)
                 losses.append(self.objective(y, outputs, kl, self.inner_loss, label))
             loss = self.sum_terms({label: tf.add_n(losses) / self.train_draws, f"{label}: KL to theta": self.divergence(mu, rho, theta)})
-        mu_gradients, rho_gradients = tape.gradient(loss, [mu, rho], unconnected_gradients="zero")
+        mu_gradients, rho_gradients = self.gradient(tape, loss, [mu, rho])
         rho = [r - self.inner_lr * g for r, g in zip(rho, rho_gradients)]
         return self.descend(mu, mu_gradients, self.inner_lr), rho, new_state
 

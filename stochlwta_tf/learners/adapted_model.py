@@ -1,6 +1,7 @@
 """A learner adapted to one task, for users with arrays in hand."""
 
 import functools
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
@@ -8,8 +9,10 @@ import tensorflow as tf
 from numpy.typing import ArrayLike
 
 from stochlwta_tf import random
+from stochlwta_tf.errors import NonFiniteError
 from stochlwta_tf.layers import BatchNormalization
 from stochlwta_tf.learners.prediction import Labels, Prediction
+from stochlwta_tf.learners.task_runner import own_function
 
 if TYPE_CHECKING:
     from stochlwta_tf.learners.learner import MetaLearner
@@ -23,6 +26,8 @@ class AdaptedModel:
     Batch normalisation applies the support set's mean and variance to queries, so that the prediction of a query depends on that query
     alone.  Transductive tests, where queries are normalised by their own mean and variance (Nichol et al. 2018, section 6.1), need a batch
     of queries of all classes, which a user with one query at a time does not have.
+
+    What it runs is compiled once for each learner, whatever the numbers of examples and of queries.
 
     Args:
         learner: A `MetaLearner`.
@@ -59,41 +64,58 @@ class AdaptedModel:
         self.support_x = self._inputs("support_x", support_x)
         support_y, self._labels = self._targets(_array("support_y", support_y))
         self._key = random.key_from_seed(seed)
-        psi, state = learner.current_values()
-        adapt = learner.compiled_function(
-            "adapt_to", lambda: tf.function(learner.adapt, jit_compile=learner.task_runner.xla, autograph=False)
-        )
-        self.adapted, self.state = adapt(psi, state, self.support_x, support_y, self._key)
+        values = (*learner.current_values(), self.support_x, support_y, self._key)
+        adapt = learner.compiled_function("adapt_to", lambda: self._for_any_number(learner.adapt, values))
+        self.adapted, self.state = adapt(*values)
 
     def predict(self, query_x: ArrayLike) -> Prediction:
         """Predicts queries `[query, ...]`: a `Prediction`.
 
         Raises:
             ValueError: If the queries do not fit the network, or hold NaN or infinity.
+            NonFiniteError: If the predictions are not finite, since the inner steps diverged.
         """
         learner = self.learner
         function = functools.partial(learner.predict_adapted, batch_statistics=self._statistics)
-        predict = learner.compiled_function(
-            f"predict_adapted, {self._statistics}", lambda: tf.function(function, jit_compile=learner.task_runner.xla, autograph=False)
-        )
-        draws = predict(self.adapted, self.state, self.support_x, self._inputs("query_x", query_x), self._key)
+        values = (self.adapted, self.state, self.support_x, self._inputs("query_x", query_x), self._key)
+        predict = learner.compiled_function(f"predict_adapted, {self._statistics}", lambda: self._for_any_number(function, values))
+        draws = predict(*values)
         outputs, noise_std = learner.likelihood.split(draws)
         noise_std = noise_std.numpy() if tf.is_tensor(noise_std) else noise_std
         if self._labels is None:
-            return Prediction(learner.likelihood.predictive(draws).numpy(), outputs.numpy(), noise_std)
-        present = np.isin(np.arange(learner.targets), self._labels.columns)
-        mean = learner.likelihood.predictive(tf.where(present, draws, -np.inf)).numpy()
-        return Prediction(mean, outputs.numpy(), None, self._labels.classes, self._labels.columns)
+            prediction = Prediction(learner.likelihood.predictive(draws).numpy(), outputs.numpy(), noise_std)
+        else:
+            present = np.isin(np.arange(learner.targets), self._labels.columns)
+            mean = learner.likelihood.predictive(tf.where(present, draws, tf.constant(-np.inf, draws.dtype))).numpy()
+            prediction = Prediction(mean, outputs.numpy(), None, self._labels.classes, self._labels.columns)
+        if not np.isfinite(prediction.mean).all():
+            wrong = int((~np.isfinite(prediction.mean)).any(-1).sum())
+            raise NonFiniteError(
+                f"The predictions are not finite: the inner steps diverged on this support set, at inner_lr={learner.inner_lr}. "
+                f"A smaller rate or `inner_clip_norm` helps. Received: NaN or infinity for {wrong} of {len(prediction.mean)} queries"
+            )
+        return prediction
+
+    def _for_any_number(self, function: Callable, values: Sequence[Any]) -> Callable:
+        """A function of (two lists, two tensors of examples, a key), compiled once for any number of examples.
+
+        Without XLA, which would compile a program, for seconds, and keep it, for each number of examples.  Padding would not do: batch
+        statistics, noise, the mean of a loss and layers that compare examples must see the examples alone.
+        """
+        *lists, first, second, key = (tf.nest.map_structure(lambda t: tf.TensorSpec(t.shape, t.dtype), value) for value in values)
+        inputs = (None, *self.learner.example_shape)
+        examples = [tf.TensorSpec(inputs if x.shape.is_compatible_with(inputs) else (None, *x.shape[1:]), x.dtype) for x in (first, second)]
+        return own_function(function, input_signature=[*lists, *examples, key])
 
     def _inputs(self, argument: str, x: ArrayLike) -> tf.Tensor:
-        shape = self.learner.network.input_shape[1:]
+        shape = self.learner.example_shape
         values = _array(argument, x)
         if values.dtype == np.uint8:
             raise ValueError(
                 f"`{argument}` must be scaled as in training: this package's tasks have pixels from 0 to 1. Received: dtype=uint8"
             )
         tensor = _numbers(argument, values, self.learner.network.trainable_variables[0].dtype)
-        if len(tensor.shape) != len(shape) + 1 or tuple(tensor.shape[1:]) != tuple(shape) or not tensor.shape[0]:
+        if not tensor.shape.is_compatible_with((None, *shape)) or 0 in tensor.shape:
             raise ValueError(
                 f"`{argument}` must have the shape [examples, {', '.join(map(str, shape))}], with at least one example. "
                 f"Received: shape={tuple(tensor.shape)}"

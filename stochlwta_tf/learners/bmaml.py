@@ -11,6 +11,7 @@ import tensorflow_probability as tfp
 from pydantic import Field
 
 from stochlwta_tf import random
+from stochlwta_tf.layers.model_shapes import shapes_of
 from stochlwta_tf.learners.compiled_model import TRAINING_ONLY
 from stochlwta_tf.learners.functional import Stream
 from stochlwta_tf.learners.meta_gradient import MetaGradientLearner
@@ -81,19 +82,28 @@ class BMAML(MetaGradientLearner):
         self.leader_steps = leader_steps
         self.prior = prior
         self.others = [self._add_others(*copies) for copies in zip(self.network.trainable_variables, *self._redrawn())]
-        self.log_precisions = [self.add_weight(shape=(particles,), initializer="zeros", name="log_precision")] if prior == "gamma" else []
+        of_each = {"shape": (particles,), "dtype": self.network.trainable_variables[0].dtype, "initializer": "zeros"}
+        self.log_precisions = [self.add_weight(**of_each, name="log_precision")] if prior == "gamma" else []
 
     def _redrawn(self):
         """The trainable variables of networks built like this one, for each further particle."""
         for _ in range(self.particles - 1):
-            copy = type(self.network).from_config(_anew(self.network.get_config()))
+            try:
+                copy = type(self.network).from_config(_anew(self.network.get_config()))
+            except (TypeError, NotImplementedError) as error:  # Keras's message is of many lines
+                raise ValueError(
+                    "BMAML makes a network like the given one for each further particle: a subclass must pass **kwargs on to keras.Model, "
+                    f"or implement get_config. Received: {self.network}"
+                ) from error
             if not copy.built:
-                copy.build(self.network.input_shape)
+                shape = [size or 1 for size in shapes_of(self.network)[0]]
+                copy(tf.zeros([1, *shape], self.network.trainable_variables[0].dtype))
             yield copy.trainable_variables
 
     def _add_others(self, own, *redrawn):
         constraint = functools.partial(_of_each, own.constraint) if own.constraint and redrawn else None
-        variable = self.add_weight(shape=(len(redrawn), *own.shape), initializer="zeros", constraint=constraint, name=f"others_{own.name}")
+        shape, name = (len(redrawn), *own.shape), f"others_{own.name}"
+        variable = self.add_weight(shape=shape, dtype=own.dtype, initializer="zeros", constraint=constraint, name=name)
         variable.assign(np.reshape([v.numpy() for v in redrawn], variable.shape))
         return variable
 
@@ -126,7 +136,7 @@ class BMAML(MetaGradientLearner):
                 if log_precision is not None:
                     prior = -self.log_prior(weights, log_precision) / (examples if self.inner_loss == "mean" else 1)
                     value = self.sum_terms({label: value, f"{label}: prior": prior})
-            return -tape.gradient(value, particle)
+            return -self.gradient(tape, value, particle)
 
         phi = stein_direction(particles, self.map_particles(gradient, particles, key))
         return tf.stack([self.descend_particle(p, -d) for p, d in zip(tf.unstack(particles), tf.unstack(phi))])
@@ -153,7 +163,8 @@ class BMAML(MetaGradientLearner):
             outputs, _, losses = self.call_network(weights, state, x, particle_key, training=True)
             return self.objective(y, outputs, losses, self.inner_loss, label)
 
-        return self.inner_step(particles, loss, y.shape[0], random.fold_in(key, i, Stream.INNER_STEP), label)
+        examples = y.shape[0] or tf.cast(tf.shape(y)[0], particles.dtype)  # known only at run time where any number may come
+        return self.inner_step(particles, loss, examples, random.fold_in(key, i, Stream.INNER_STEP), label)
 
     def adapt(self, psi, state, support_x, support_y, key):
         def step(i, particles):

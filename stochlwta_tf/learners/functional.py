@@ -77,14 +77,20 @@ def functional_call(
 
     >>> outputs, state, losses = functional_call(network, weights, state, x, training=True)
     """
+    dtype = weights[0].dtype
     values = [*zip(network.trainable_variables, weights), *zip(network.non_trainable_variables, state)]
     with keras.StatelessScope(values, collect_losses=True) as scope:
-        outputs = (network if probe is None else probe)(x, training=training)
-        losses = _named_losses(network, scope) if training else NO_LOSSES
+        # Whatever a network computes in, likelihoods are computed in the weights' type.
+        outputs = tf.nest.map_structure(lambda y: _of_type(dtype, y), (network if probe is None else probe)(x, training=training))
+        losses = _named_losses(network, scope, dtype) if training else NO_LOSSES
     return outputs, [scope.get_current_value(v) for v in network.non_trainable_variables], losses
 
 
-def _named_losses(network: keras.Model, scope: keras.StatelessScope) -> LayerLosses:
+def _of_type(dtype: tf.DType, value: tf.Tensor) -> tf.Tensor:
+    return tf.cast(value, dtype) if value.dtype.is_floating else value
+
+
+def _named_losses(network: keras.Model, scope: keras.StatelessScope, dtype: tf.DType) -> LayerLosses:
     """Every loss of the network once, summed under the name of its layer."""
     gaussian = {layer.path: layer.losses for layer in network._flatten_layers() if isinstance(layer, GaussianLayer)}
     regularized = {v.path: v.regularizer(scope.get_current_value(v)) for v in network.trainable_variables if v.regularizer is not None}
@@ -96,7 +102,7 @@ def _named_losses(network: keras.Model, scope: keras.StatelessScope) -> LayerLos
     for layer in (*network.layers, network):
         own = [left.pop(id(loss)) for loss in layer.losses if id(loss) in left]
         if own:
-            examples[layer.name] = tf.add_n(own)
+            examples[layer.name] = tf.add_n([_of_type(dtype, loss) for loss in own])
     return LayerLosses(examples, {**weights, **regularized})
 
 

@@ -1,6 +1,9 @@
 """The base of all learners: a Keras model that wraps a network, adapts it to tasks and meta-trains it."""
 
+import functools
+import inspect
 import json
+import os
 from typing import Annotated, Any, Literal
 
 import keras
@@ -12,8 +15,12 @@ from typing_extensions import Self
 from stochlwta_tf import objectives
 from stochlwta_tf.layers import with_observation_noise
 from stochlwta_tf.layers.batch_normalization import check_normalization
+from stochlwta_tf.layers.model_shapes import shapes_of
 from stochlwta_tf.learners.adapted_model import AdaptedModel
 from stochlwta_tf.learners.compiled_model import TRAINING_ONLY
+from stochlwta_tf.learners.final_activation import warn_of_probabilities
+from stochlwta_tf.learners.monitoring import set_direction
+from stochlwta_tf.learners.precision import check_precision
 from stochlwta_tf.learners.task_runner import TaskRunner
 from stochlwta_tf.learners.toolkit import MethodToolkit
 from stochlwta_tf.tasks.task import Task
@@ -35,7 +42,8 @@ class MetaLearner(MethodToolkit):
     optimizer, and is what users meet: `fit`, `evaluate`, `adapt_to(...).predict(...)`, `predict_tasks`, `with_options`, saving and loading.
 
     Args:
-        network: A built `keras.Model` without a final softmax.
+        network: A built `keras.Model` from one tensor `[batch, ...]` to `[batch, outputs]`, without a final softmax, in one of the dtype
+            policies float32, float64, mixed_float16 and mixed_bfloat16.
         likelihood: `"categorical"` for class labels, `"gaussian"` for real targets.
         noise_std: Observation std of the Gaussian likelihood, in the targets' units.
         learn_noise_std: Whether it is learned from that initial value, as a weight of the network; see `ObservationNoise`.
@@ -56,7 +64,8 @@ class MetaLearner(MethodToolkit):
     Options are fixed at construction; `with_options` makes another learner with the same weights.
 
     Raises:
-        ValueError: If the network has no weights to adapt, or contains Keras's batch normalisation, which keeps moving averages over tasks.
+        ValueError: If the network has no weights to adapt, several inputs or outputs, weights of half precision, or a trainable batch
+            normalisation of Keras, which keeps moving averages over tasks (a frozen one, as in a pretrained backbone, has constants).
 
     Example:
 
@@ -93,11 +102,16 @@ class MetaLearner(MethodToolkit):
         super().__init__(**kwargs)
         if not network.trainable_variables:
             raise ValueError(f"The network has no trainable weights; build it before it is wrapped. Received: network={network}")
+        check_precision(network)
         check_normalization(network)
+        if likelihood == "categorical":
+            warn_of_probabilities(network)
         if learn_noise_std and likelihood != "gaussian":
             raise ValueError(f"`learn_noise_std` needs regression tasks. Received: learn_noise_std=True, likelihood={likelihood!r}")
         if learn_noise_std:
             network = with_observation_noise(network, noise_std)
+        self.example_shape, outputs = shapes_of(network)
+        self.targets = outputs // (2 if learn_noise_std else 1)
         self.network = network
         self.inner_lr = inner_lr
         self.inner_clip_norm = inner_clip_norm
@@ -112,7 +126,6 @@ class MetaLearner(MethodToolkit):
         self.learn_noise_std = learn_noise_std
         self.probability_clip = probability_clip
         self.average = average
-        self.targets = network.output_shape[-1] // (2 if learn_noise_std else 1)
         gaussian = objectives.LearnedGaussian(self.targets) if learn_noise_std else objectives.Gaussian(noise_std)
         self.likelihood = gaussian if likelihood == "gaussian" else objectives.Categorical(average, probability_clip)
         self._loss_metric = keras.metrics.Mean("loss")
@@ -168,12 +181,28 @@ class MetaLearner(MethodToolkit):
                 raise ValueError(f"A learner computes its own loss and metrics. Received: {argument}")
         # XLA is inside the step, around the pure part: compiled by Keras it would fail under a distribution strategy.
         kwargs.pop("jit_compile", None)
-        super().compile(optimizer, steps_per_execution=steps_per_execution, jit_compile=False, **kwargs)
+        # The network scales its own gradients (`precision`): an optimizer that divides by a scale would shrink the meta-gradient.
+        kwargs.pop("auto_scale_loss", None)
+        if isinstance(optimizer, keras.optimizers.LossScaleOptimizer):
+            raise ValueError("A learner scales its own losses: give it the optimizer itself. Received: LossScaleOptimizer")
+        super().compile(optimizer, steps_per_execution=steps_per_execution, jit_compile=False, auto_scale_loss=False, **kwargs)
         self.optimizer.build(self.trainable_variables)  # or loading weights would skip the optimizer's with no more than a warning
 
     def compile_from_config(self, config: dict[str, Any]) -> None:
         # Keras leaves a model with its own `compile` uncompiled on loading, and its optimizer's state unread.
         self.compile(**keras.saving.deserialize_keras_object(config))
+
+    @functools.wraps(keras.Model.fit)
+    def fit(self, *args: Any, **kwargs: Any) -> keras.callbacks.History:
+        callbacks = inspect.signature(super().fit).bind(*args, **kwargs).arguments.get("callbacks")
+        set_direction(callbacks, self.likelihood.score_name, self.likelihood.higher_is_better)
+        return super().fit(*args, **kwargs)
+
+    def export(self, filepath: str | os.PathLike, *args: Any, input_signature: Any = None, **kwargs: Any) -> Any:
+        """As `keras.Model.export`, of the network before any adaptation; the signature is known from the network."""
+        if input_signature is None:
+            input_signature = [keras.InputSpec(shape=(None, *self.example_shape), dtype=self.network.input_dtype)]
+        return super().export(filepath, *args, input_signature=input_signature, **kwargs)
 
     def train_step(self, data: dict[str, tf.Tensor]) -> dict[str, tf.Tensor]:
         gradient, (loss, score) = self.meta_gradient(Task(**data))

@@ -26,7 +26,7 @@ class MetaGradientLearner(MetaLearner):
         """New trainable variables of the network's weights' shapes, in their order."""
         # A clone for each: an initializer repeats its numbers for the same shape.
         own = self.network.trainable_variables
-        return [self.add_weight(shape=v.shape, initializer=initializer.clone(), name=f"{name}_{v.name}") for v in own]
+        return [self.add_weight(shape=v.shape, dtype=v.dtype, initializer=initializer.clone(), name=f"{name}_{v.name}") for v in own]
 
     def values_of(self, psi, *groups):
         """The values in psi of lists of variables, such as `network.trainable_variables`: a list for each."""
@@ -54,7 +54,7 @@ class MetaGradientLearner(MetaLearner):
             tape.watch(weights)
             outputs, state, losses = self.call_network(weights, state, x, key, training=True)
             loss = self.objective(y, outputs, losses, self.inner_loss, label)
-        return tape.gradient(loss, weights, unconnected_gradients="zero"), state
+        return self.gradient(tape, loss, weights), state
 
     def query_loss(self, weights, state, task, key, reduction, label):
         """The objective on a task's queries, and the network's outputs."""
@@ -86,7 +86,7 @@ class MetaGradientLearner(MetaLearner):
         with tf.GradientTape() as tape:
             tape.watch(psi)
             loss, score = self.meta_loss(psi, state, task)
-        return tape.gradient(loss, psi, unconnected_gradients="zero"), (loss, score)
+        return self.gradient(tape, loss, psi), (loss, score)
 
 
 def normal_kl(means, stds, other_means, other_stds):

@@ -87,7 +87,7 @@ class PLATIPUS(MetaGradientLearner):
         with tf.GradientTape() as tape:
             tape.watch(mu)
             loss, _ = self.query_loss(mu, state, task, key, self.inner_loss, "gradient of q(theta | Q)")
-        gradients = tape.gradient(loss, mu, unconnected_gradients="zero")
+        gradients = self.gradient(tape, loss, mu)
         return self.descend(mu, gradients, [tf.exp(g) for g in log_gamma_q]), self.stds(log_vq)
 
     def inner_step(self, i, weights, state, x, y, key):

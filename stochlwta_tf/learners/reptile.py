@@ -58,9 +58,10 @@ class Reptile(MetaLearner):
         self.inner_optimizer_state = inner_optimizer_state
         self.inner_batch = inner_batch
         if inner_optimizer == "adam" and inner_optimizer_state == "persistent":
-            moments = [(f"second_moment_{v.name}", v.shape) for v in self.network.trainable_variables]
+            weights = self.network.trainable_variables
+            moments = [(f"second_moment_{v.name}", v.shape) for v in weights]
             self.carried = [
-                self.add_weight(shape=shape, initializer="zeros", trainable=False, aggregation="mean", name=name)
+                self.add_weight(shape=shape, dtype=weights[0].dtype, initializer="zeros", trainable=False, aggregation="mean", name=name)
                 for name, shape in [*moments, ("inner_iterations", ())]
             ]
 
@@ -88,7 +89,7 @@ class Reptile(MetaLearner):
                 step_key = random.fold_in(key, i, Stream.INNER_STEP)
                 outputs, state, losses = self.call_network(weights, state, step_x, step_key, training=True)
                 loss = self.inner_objective(step_y, outputs, losses, f"inner step {i}")
-            gradients = tape.gradient(loss, weights, unconnected_gradients="zero")
+            gradients = self.gradient(tape, loss, weights)
             directions = self.clipped(gradients)
             if self.inner_optimizer == "adam":
                 directions, adam = _adam(directions, adam)

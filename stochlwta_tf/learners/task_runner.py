@@ -1,5 +1,6 @@
 """Many tasks at once: two ways to map a function of one task over a batch, behind one interface."""
 
+import functools
 import os
 from collections.abc import Callable, Sequence
 from typing import Any, Literal
@@ -7,6 +8,7 @@ from typing import Any, Literal
 import keras
 import tensorflow as tf
 
+from stochlwta_tf.learners.vectorizable import compiles, has_convolution, is_recurrent
 from stochlwta_tf.tasks.task import Task
 
 
@@ -26,6 +28,7 @@ class TaskRunner:
         xla: Whether to compile with XLA.
         parallel_tasks: Shards of a vectorized batch, at most one per task, or tasks that a loop may run at once, which takes more
             memory.
+        dtype: Type of the weights, and of the outputs.
 
     Example:
 
@@ -34,9 +37,10 @@ class TaskRunner:
     >>> gradient, (loss, score) = update(weights, state, tasks)
     """
 
-    def __init__(self, vectorized: bool, xla: bool, parallel_tasks: int) -> None:
+    def __init__(self, vectorized: bool, xla: bool, parallel_tasks: int, dtype: str = "float32") -> None:
         self.vectorized = vectorized
         self.xla = xla
+        self.dtype = dtype
         self.parallel_tasks = parallel_tasks
         # Grappler rewrites large sums to accumulate in order of arrival, so that repeats of one step differ in their last bits, and it
         # breaks the gradient of a loop within a loop. There is no per-function switch; and it is off for every runner, because the bits
@@ -51,14 +55,22 @@ class TaskRunner:
 
         Args:
             network: A built `keras.Model`.
-            runner: `"vectorized"`, `"loop"`, or `"auto"`: a loop if and only if the network has convolutions.
+            runner: `"vectorized"`, `"loop"`, or `"auto"`: a loop if the network has convolutions, recurrent layers, or a layer that cannot
+                be vectorised; see `vectorizable`.
             parallel_tasks: As for the class; by default the number of cores, or 1 on a GPU.
+
+        Raises:
+            ValueError: If a recurrent network is to be vectorised.
         """
+        if runner == "vectorized" and is_recurrent(network):
+            raise ValueError("Recurrent layers cannot be vectorised: use runner='loop' or 'auto'. Received: runner='vectorized'")
         on_cpu = not tf.config.get_visible_devices("GPU")
         convolutional = has_convolution(network)
-        vectorized = not convolutional if runner == "auto" else runner == "vectorized"
+        vectorized = not convolutional and compiles(network, vectorized=True) if runner == "auto" else runner == "vectorized"
+        xla = not (convolutional and on_cpu) and (vectorized or compiles(network, vectorized=False))
         default = (os.cpu_count() or 1) if on_cpu else 1
-        return cls(vectorized, xla=not (convolutional and on_cpu), parallel_tasks=parallel_tasks or default)
+        dtype = network.trainable_variables[0].dtype
+        return cls(vectorized, xla=xla, parallel_tasks=parallel_tasks or default, dtype=dtype)
 
     def map(self, function: Callable) -> Callable:
         """A compiled `f(weights, state, tasks)` that stacks the results of `function(weights, state, task)`."""
@@ -82,10 +94,10 @@ class TaskRunner:
         """Stacks `draw(key)` over noise keys, within a function of one task; unrolled, each draw would be compiled separately."""
         if self.vectorized:
             return tf.vectorized_map(draw, keys, fallback_to_while_loop=False)
-        return tf.map_fn(draw, keys, fn_output_signature=keras.config.floatx(), parallel_iterations=1)
+        return tf.map_fn(draw, keys, fn_output_signature=self.dtype, parallel_iterations=1)
 
     def _compile(self, function: Callable) -> Callable:
-        return tf.function(function, jit_compile=self.xla, autograph=False)
+        return own_function(function, jit_compile=self.xla)
 
     def _sharded(self, function: Callable, combine: Callable) -> Callable:
         def batched(weights: Sequence[tf.Tensor], state: Sequence[tf.Tensor], tasks: Task) -> Any:
@@ -93,7 +105,7 @@ class TaskRunner:
             parts = zip(*(tf.split(t, sizes) for t in tasks))
             return tf.nest.map_structure(combine(sizes), *(function(weights, state, Task(*part)) for part in parts))
 
-        return tf.function(batched, autograph=False)
+        return own_function(batched)
 
     def _loop_map(self, function: Callable) -> Callable:
         def batched(weights: Sequence[tf.Tensor], state: Sequence[tf.Tensor], tasks: Task) -> Any:
@@ -122,6 +134,14 @@ class TaskRunner:
             return tf.nest.map_structure(lambda t: t / count, total)
 
         return batched
+
+
+def own_function(function: Callable, **options: Any) -> Callable:
+    """A `tf.function` whose traces are counted as its own.
+
+    TensorFlow counts them by a function's code, and would warn of retracing where several learners trace the same code once each.
+    """
+    return tf.function(functools.partial(function), autograph=False, **options)
 
 
 def shard_sizes(count: int, parallel: int) -> list[int]:
@@ -158,8 +178,3 @@ def _count(tasks: Task) -> int:
     if tasks.key.shape[0] is None:
         raise ValueError("A batch must have a known number of tasks: `dataset.batch(tasks, drop_remainder=True)`. Received: None")
     return tasks.key.shape[0]
-
-
-def has_convolution(network: keras.Model) -> bool:
-    """Whether any kernel of a network has spatial axes."""
-    return any(len(v.shape) > 2 for v in network.trainable_variables)

@@ -9,6 +9,7 @@ import tensorflow as tf
 from stochlwta_tf import random
 from stochlwta_tf.errors import NonFiniteError
 from stochlwta_tf.layers.batch_normalization import stored_statistics
+from stochlwta_tf.learners import precision
 from stochlwta_tf.learners.compiled_model import CompiledModel
 from stochlwta_tf.learners.functional import LayerLosses, Stream, functional_call, with_noise_key
 from stochlwta_tf.learners.task_runner import TaskRunner
@@ -91,6 +92,10 @@ class MethodToolkit(CompiledModel):
                 if not tf.reduce_all(tf.math.is_finite(value)):
                     raise NonFiniteError(name)
         return tf.add_n(list(terms.values()))
+
+    def gradient(self, tape: tf.GradientTape, loss: tf.Tensor, sources: Any) -> Any:
+        """The gradient of a loss with respect to tensors, zero where there is none; in float16 without underflow on the way."""
+        return precision.gradient(tape, loss, sources, precision.gradient_factor(self.network))
 
     def descend(self, weights: Tensors, gradients: Tensors, rate: float | Tensors) -> Tensors:
         """One step of gradient descent on the network's weights: against the clipped gradients; see `step`."""

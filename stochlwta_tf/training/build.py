@@ -147,7 +147,7 @@ def saved_learner(path, distribution=None):
         raise UserError(f"{path}: must be a learner that train.py saved. Received: a model of the class {type(learner).__name__}.")
     if distribution is None:
         return learner
-    has = (tuple(learner.network.input_shape[1:]), learner.targets)
+    has = (learner.example_shape, learner.targets)
     needed = (tuple(distribution.input_shape), distribution.outputs)
     if has != needed:
         raise ConfigurationError(f"{path}: the tasks need inputs and outputs of {needed}. Received: a model of {has}.")

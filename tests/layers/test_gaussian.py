@@ -301,3 +301,12 @@ def test_a_sampled_kl_is_exact_at_tiny_standard_deviations(inject_noise, rho):
     std = np.log1p(np.exp(np.float64(rho))) + 1e-12
     expected = np.sum(stats.norm.logpdf(eps.astype("float64")) - np.log(std) - stats.norm.logpdf(mean + std * eps))
     assert float(layer.losses[0]) == pytest.approx(expected, rel=1e-5)
+
+
+@pytest.mark.parametrize("argument", ["rho_initializer", "rho_min"])
+def test_a_rho_whose_exponential_overflows_is_refused(argument):
+    with pytest.raises(ValueError, match=rf"`{argument}` must be at most 88, .* Received: {argument}=89$"):
+        GaussianDense(2, **{argument: 89})
+    layer = GaussianDense(2, rho_initializer=88, rho_min=None)
+    layer.build((None, 3))
+    np.testing.assert_allclose(layer.stddev, layer.rho, rtol=1e-6)

@@ -5,6 +5,7 @@ import numpy as np
 import pytest
 
 from stochlwta_tf import networks
+from stochlwta_tf.errors import NonFiniteError
 from stochlwta_tf.layers.batch_normalization import stored_statistics
 from stochlwta_tf.learners import LEARNERS, Reptile
 from tests.helpers.small_learners import point_mlp
@@ -82,6 +83,16 @@ def test_what_is_not_finite_is_refused(value):
         learner.adapt_to(x, wrong_y)
     with pytest.raises(ValueError, match="`query_x` must be finite. Received: 1 of 6 values"):
         learner.adapt_to(x, y).predict(wrong_x)
+
+
+def test_predictions_that_are_not_finite_are_no_prediction():
+    """Probabilities of NaN have their largest at class 0."""
+    keras.utils.set_random_seed(0)
+    learner = Reptile(networks.mlp((2,), 1, units=(4,), activation="relu"), likelihood="gaussian", inner_lr=1e6, inner_steps=50)
+    x = np.random.default_rng(0).normal(size=(5, 2))
+    adapted = learner.adapt_to(x, x[:, :1])
+    with pytest.raises(NonFiniteError, match=r"diverged on this support set, at inner_lr=1000000.0.*NaN or infinity for 3 of 3 queries$"):
+        adapted.predict(x[:3])
 
 
 @pytest.mark.badinput

@@ -7,7 +7,8 @@ import tensorflow as tf
 
 from stochlwta_tf import networks, random
 from stochlwta_tf.learners import StochLWTA
-from stochlwta_tf.learners.task_runner import TaskRunner, has_convolution, shard_sizes
+from stochlwta_tf.learners.task_runner import TaskRunner, shard_sizes
+from stochlwta_tf.learners.vectorizable import has_convolution
 from stochlwta_tf.tasks.task import Task
 
 
