@@ -64,7 +64,7 @@ def _reliability(learner, distribution, config, _):
 
     if distribution.rules is None:
         raise UserError(f"--reliability needs class probabilities; {config.name} predicts real numbers (see coverage90 in its evaluation).")
-    predictions = predict(learner, distribution, config.evaluation.tasks).whole()
+    predictions = predict(learner, distribution, config.evaluation.tasks, progress=True).whole()
     return {"tasks": len(predictions.query_y), **reliability.bins(predictions.mean, predictions.query_y)}
 
 

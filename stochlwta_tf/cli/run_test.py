@@ -34,7 +34,7 @@ def run_test(config, folder, distribution, trained):
         UserError: The model cannot be loaded, does not fit the tasks, or the result cannot be written.
     """
     learner = build.for_test(build.saved_learner(folder.model, distribution), config)
-    predictions = predict(learner, distribution, config.evaluation.tasks)
+    predictions = predict(learner, distribution, config.evaluation.tasks, progress=True)
     measures = measures_of(predictions, distribution.rules)
     result = result_of(config, learner, distribution, predictions, measures, trained, folder.metrics)
     if config.evaluation.inner_step_counts:

@@ -66,7 +66,7 @@ def rescore(config, folder, trained, out=None):
         tasks = drawn_by(drawing, distributions).variant(queries=queries)
         batches = tasks.batches(config.evaluation.tasks)
         leaks = np.concatenate([leak(tasks.sample(index), tasks.way) for index in batches])[: config.evaluation.tasks]
-        return predict(learner, tasks, config.evaluation.tasks).whole(), leaks
+        return predict(learner, tasks, config.evaluation.tasks, progress=True).whole(), leaks
 
     def score(rules, queries=1):
         # How predictions are scored does not change them: the axis is changed on the same ones.

@@ -8,6 +8,7 @@ from typing_extensions import Self
 
 from stochlwta_tf.errors import NonFiniteError
 from stochlwta_tf.learners.learner import MetaLearner
+from stochlwta_tf.progress import tracked
 from stochlwta_tf.tasks.task import TaskDistribution
 
 
@@ -38,19 +39,20 @@ class Predictions(NamedTuple):
         return self
 
 
-def predict(learner: MetaLearner, distribution: TaskDistribution, tasks: int) -> Predictions:
+def predict(learner: MetaLearner, distribution: TaskDistribution, tasks: int, progress: bool = False) -> Predictions:
     """Adapts to each of the first `tasks` tasks of a distribution and predicts its queries.
 
     Args:
         learner: A `MetaLearner`.
         distribution: A `TaskDistribution`.
         tasks: How many.
+        progress: Whether to show how far it is, on standard error.
 
     Returns:
         `Predictions`; not finite where the adaptation to a task diverged.
     """
     batches, seconds = [], []
-    for index in distribution.batches(tasks):
+    for index in tracked(distribution.batches(tasks), "Testing", tasks, distribution.batch) if progress else distribution.batches(tasks):
         batch = distribution.sample(index)
         start = time.perf_counter()
         draws = learner.predict_tasks(batch).numpy()  # the copy waits for the device

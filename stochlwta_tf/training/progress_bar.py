@@ -1,4 +1,4 @@
-"""The progress bar of a training."""
+"""The progress of a training on the terminal, or in a log."""
 
 import time
 
@@ -6,11 +6,13 @@ import keras
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 
+from stochlwta_tf.progress import Lines
+
 _REFRESH = 0.2  # seconds between two looks at the metrics, each of which waits for the device
 
 
 class ProgressBar(keras.callbacks.Callback):
-    """Meta-iterations done, per second, time left, and the latest metrics; silent where standard error is not a terminal.
+    """Meta-iterations done, per second, time left, and the latest metrics: a bar, or lines where standard error is not a terminal.
 
     Args:
         iterations: Of the whole training.
@@ -34,6 +36,7 @@ class ProgressBar(keras.callbacks.Callback):
         )
         self._bar = Progress(*columns, console=console, disable=not console.is_terminal)
         self._task = self._bar.add_task("", total=iterations, completed=done, rate="", metrics="")
+        self._lines = Lines("Training", iterations, done)
 
     def on_train_begin(self, logs=None):
         self._bar.start()
@@ -54,13 +57,12 @@ class ProgressBar(keras.callbacks.Callback):
         self._show((epoch + 1) * self._epoch_length, logs, time.perf_counter())
 
     def _show(self, done, logs, now):
-        shown = {**logs, **self._validated}
-        self._bar.update(
-            self._task,
-            completed=done,
-            rate=f"{(done - self._first) / (now - self._start):.1f}/s" if done > self._first else "",
-            metrics="  ".join(f"{name} {float(value):.4g}" for name, value in shown.items()),
-        )
+        rate = f"{(done - self._first) / (now - self._start):.1f}/s" if done > self._first else ""
+        metrics = "  ".join(f"{name} {float(value):.4g}" for name, value in {**logs, **self._validated}.items())
+        if self._bar.disable:
+            self._lines.update(done, ", ".join(filter(None, [rate, metrics])))
+        else:
+            self._bar.update(self._task, completed=done, rate=rate, metrics=metrics)
 
     def close(self):
         """Restores the terminal; also after an error."""

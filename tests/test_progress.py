@@ -1,0 +1,34 @@
+"""Lines of progress where there is no terminal."""
+
+import pytest
+
+from stochlwta_tf import progress
+
+
+@pytest.fixture
+def clock(monkeypatch):
+    now = [0.0]
+    monkeypatch.setattr(progress.time, "perf_counter", lambda: now[0])
+    return now
+
+
+def test_the_first_the_last_and_one_in_half_a_minute(clock, capsys):
+    lines = progress.Lines("Training", 1000)
+    for done in range(100, 1001, 100):
+        clock[0] += 16.0
+        lines.update(done, f"loss {done}")
+    said = capsys.readouterr().err.splitlines()
+    assert [line.split(",")[0] for line in said] == [f"Training: {n}/1000" for n in (100, 300, 500, 700, 900, 1000)]
+    assert said[0] == "Training: 100/1000, 2:24 left, loss 100" and said[-1] == "Training: 1000/1000, loss 1000"
+
+
+def test_what_was_done_before_does_not_count_for_the_time_left(clock, capsys):
+    lines = progress.Lines("Training", 10000, done=9000)
+    clock[0] = 3600.0
+    lines.update(9100)
+    assert capsys.readouterr().err == "Training: 9100/10000, 9:00:00 left\n"
+
+
+def test_an_item_may_count_for_many(clock, capsys):
+    assert list(progress.tracked("abc", "Testing", 55, 20)) == ["a", "b", "c"]
+    assert capsys.readouterr().err.splitlines() == ["Testing: 20/55, 0:00 left", "Testing: 55/55"]
