@@ -4,6 +4,7 @@ import argparse
 import sys
 from pathlib import Path
 
+import stochlwta_tf
 from stochlwta_tf.cli import report, start
 from stochlwta_tf.cli.exit_status import any_console, exit_status, stoppable
 from stochlwta_tf.config import configuration
@@ -18,6 +19,7 @@ def main(argv=None):
     parser = argparse.ArgumentParser(
         prog=start.program("evaluate.py"), description="Tests a run's trained model on new tasks, or reports on many runs."
     )
+    parser.add_argument("--version", action="version", version=f"stochlwta-tf {stochlwta_tf.__version__}")
     parser.add_argument("--run", metavar="DIR", help="the run's folder")
     parser.add_argument("--tasks", metavar="N", help="number of test tasks; short for --set evaluation.tasks=N")
     parser.add_argument(

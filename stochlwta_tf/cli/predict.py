@@ -6,6 +6,7 @@ import io
 import sys
 from pathlib import Path
 
+import stochlwta_tf
 from stochlwta_tf.cli import start
 from stochlwta_tf.cli.exit_status import exit_status
 from stochlwta_tf.errors import DataError, UserError
@@ -20,6 +21,7 @@ def main(argv=None):
     parser = argparse.ArgumentParser(
         prog=start.program("predict.py"), description="Labels pictures, given a few labelled ones of each class.", epilog=_EPILOG
     )
+    parser.add_argument("--version", action="version", version=f"stochlwta-tf {stochlwta_tf.__version__}")
     parser.add_argument("--run", metavar="DIR", required=True, help="the run's folder, or a .keras file")
     parser.add_argument("--support", metavar="FOLDER", required=True, help="a folder of labelled pictures for each class, or a CSV file")
     parser.add_argument("--query", metavar="FOLDER", nargs="+", required=True, help="pictures to label, or folders of them")

@@ -3,6 +3,7 @@
 import argparse
 import sys
 
+import stochlwta_tf
 from stochlwta_tf.cli import start
 from stochlwta_tf.cli.exit_status import any_console, exit_status, stoppable
 from stochlwta_tf.config import configuration, suites
@@ -20,11 +21,17 @@ def main(argv=None):
     parser.add_argument("--out", metavar="DIR", help="the run's folder (default: runs/<name>-seed<seed>)")
     parser.add_argument("--resume", action="store_true", help="resume the run in --out from its last checkpoint, if there is one")
     parser.add_argument("--show", action="store_true", help="print every value with the file it comes from, and sizes; train nothing")
+    parser.add_argument(
+        "--list", metavar="NAME", nargs="?", const=True, help="list tasks, networks, learners, suites, configurations, or one's options"
+    )
+    parser.add_argument("--version", action="version", version=f"stochlwta-tf {stochlwta_tf.__version__}")
     parser.add_argument("--suite", metavar="NAME", help="train the runs of configs/suites/NAME.yaml, into folders under --out")
     parser.add_argument("--budget", metavar="B", help="with --suite: length of each new run, such as 10m, 0.5h or 500it (iterations)")
     parser.add_argument("--columns", metavar="NAME", nargs="+", help="with --suite: only the runs of these columns")
     parser.add_argument("--seeds", metavar="N", nargs="+", type=int, help="with --suite: run these seeds instead of the suite's")
     arguments = start.parsed(parser, argv)
+    if arguments.list is not None:
+        return exit_status(lambda: _list(arguments.list))
     if arguments.suite:
         if arguments.config or arguments.set or arguments.resume or arguments.show:
             parser.error("--suite can only be combined with --budget, --columns, --seeds and --out")
@@ -34,6 +41,13 @@ def main(argv=None):
     if arguments.config is None and not (arguments.resume and arguments.out):
         parser.error("--config is needed, or --resume with --out")
     return exit_status(lambda: _main(arguments))
+
+
+def _list(name):
+    start.tensorflow()
+    from stochlwta_tf.cli import listing
+
+    print(listing.text(None if name is True else name))
 
 
 def _suite(arguments):

@@ -11,8 +11,8 @@ from stochlwta_tf.config import lookup, optimizers, places, plugins, renamed, ya
 from stochlwta_tf.config.schema import Section, options_of, section, unknown, validate
 from stochlwta_tf.errors import ConfigurationError
 
-# Parameters of the named callables that the program fills in.
-_GIVEN = {
+#: Parameters of the named callables that the program fills in.
+GIVEN = {
     "task": ("split", "batch", "seed", "banks", "classes"),
     "network": ("input_shape", "outputs"),
     "learner": ("network", "likelihood"),
@@ -278,10 +278,10 @@ def _former_names(registered):
 @functools.cache
 def _model(task, network, learner):
     """The `Configuration` class for three pairs of a name and what it names; a suite loads hundreds of configurations."""
-    learner_options = options_of(learner[1], _GIVEN["learner"])
+    learner_options = options_of(learner[1], GIVEN["learner"])
     of_test = {key: (hint, None) for key, (hint, _) in learner_options.items() if key not in learner[1].training_options}
     evaluation = pydantic.create_model("Evaluation", __base__=Evaluation, **of_test)
-    sections = {kind: section(kind, *pair, _GIVEN[kind]) for kind, pair in zip(_GIVEN, (task, network, learner), strict=True)}
+    sections = {kind: section(kind, *pair, GIVEN[kind]) for kind, pair in zip(GIVEN, (task, network, learner), strict=True)}
     fields = {kind: (model, ...) for kind, model in sections.items()} | {"evaluation": (evaluation, evaluation())}
     return pydantic.create_model("Configuration", __base__=Configuration, **fields)
 

@@ -1,0 +1,97 @@
+"""What a configuration may name: `train.py --list`, and the options of one name: `train.py --list omniglot`."""
+
+import inspect
+import json
+
+import pydantic
+
+from stochlwta_tf.config import lookup, suites, yaml_file
+from stochlwta_tf.config.configuration import GIVEN
+from stochlwta_tf.config.schema import options_of, unknown
+from stochlwta_tf.errors import ConfigurationError
+
+_BOUNDS = {"minimum": "≥", "exclusiveMinimum": ">", "maximum": "≤", "exclusiveMaximum": "<"}
+
+
+def text(name=None):
+    """Tasks, networks, learners, suites and configurations, a line each; or the options of one task, network or learner.
+
+    Args:
+        name: Of a task, a network or a learner.
+
+    Raises:
+        ConfigurationError: There is no such name.
+
+    Example:
+
+    >>> print(text("maml"))
+    """
+    registries = _registries()
+    if name is None:
+        return "\n".join(_everything(registries))
+    for kind, registry in registries.items():
+        if name in registry:
+            return "\n".join(_options(kind, name, registry[name]))
+    names = [known for registry in registries.values() for known in registry]
+    raise ConfigurationError(f"--list: {unknown('name', name, name, names)}")
+
+
+def _registries():
+    from stochlwta_tf.learners import LEARNERS
+    from stochlwta_tf.networks import NETWORKS
+    from stochlwta_tf.tasks import TASKS
+
+    return {"task": TASKS, "network": NETWORKS, "learner": LEARNERS}
+
+
+def _everything(registries):
+    for kind, registry in registries.items():
+        yield f"{kind}s (the key `{kind}.name`; --list NAME shows the options of one):"
+        yield from _columns((name, _summary(named)) for name, named in registry.items())
+    yield "suites (--suite NAME):"
+    yield from _columns((name, suites.load(name).title) for name in lookup.suites())
+    yield "configurations (--config NAME):"
+    files = {path.stem: path for folder in reversed(lookup.folders()) for path in sorted(folder.glob("*.yaml"))}
+    yield from _columns((name, _comment(path)) for name, path in sorted(files.items()))
+
+
+def _options(kind, name, named):
+    yield f"{kind}.name: {name}: {_summary(named)}"
+    rows = []
+    for option, (hint, default) in options_of(named, GIVEN[kind]).items():
+        value = "required" if default is ... else json.dumps(default, default=str)
+        rows.append((f"{kind}.{option}", value, _type(hint)))
+    yield from _columns(rows)
+
+
+def _type(hint):
+    """What an option accepts, in words: `integer ≥ 1, or null`."""
+    return _accepted(pydantic.TypeAdapter(hint).json_schema())
+
+
+def _accepted(schema):
+    if "anyOf" in schema:
+        return ", or ".join(map(_accepted, schema["anyOf"]))
+    if "enum" in schema or "const" in schema:
+        return " | ".join(map(str, schema.get("enum", [schema.get("const")])))
+    if schema.get("type") == "array":
+        parts = schema.get("prefixItems", [schema.get("items", {})])
+        return f"list of {', '.join(map(_accepted, parts))}"
+    bounds = (f"{sign} {schema[key]:g}" for key, sign in _BOUNDS.items() if key in schema)
+    return " ".join([schema.get("type", "any"), *bounds])
+
+
+def _summary(named):
+    return (inspect.getdoc(named) or "").splitlines()[0]
+
+
+def _comment(path):
+    """The first comment of a configuration file, or what it extends."""
+    first = path.read_text(encoding="utf-8").splitlines()[0]
+    return first.removeprefix("#").strip() if first.startswith("#") else str(yaml_file.read(path).get("name", ""))
+
+
+def _columns(rows):
+    rows = list(rows)
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    yield from ("  " + "  ".join(f"{cell:{width}}" for cell, width in zip(row, widths, strict=True)).rstrip() for row in rows)
