@@ -100,3 +100,12 @@ def test_the_readmes_code_runs_from_top_to_bottom(tmp_path, monkeypatch):
     for block in code:
         exec(compile(block, "README.md", "exec"), given)
     assert code
+
+
+def test_files_that_documents_name_exist():
+    places = (REPOSITORY, PACKAGE)
+    for document in [REPOSITORY / "README.md", *sorted((REPOSITORY / "docs").glob("*.md"))]:
+        text = re.sub(r"^```.*?^```", "", document.read_text(encoding="utf-8"), flags=re.MULTILINE | re.DOTALL)
+        for name in re.findall(r"`((?:[\w.]+/)+(?:\w+\.py)?)`", text):
+            if name.split("/")[0] in ("tests", "benchmarks", ".ci", "docs", *(folder.name for folder in PACKAGE.iterdir())):
+                assert any((place / name).exists() for place in places), f"{document.name}: {name}"

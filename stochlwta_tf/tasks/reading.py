@@ -20,8 +20,8 @@ def named(path: str | Path, what: str) -> Path:
 
     Example:
 
-    >>> named("~/birds", "data_dir")
-    PosixPath('/home/me/birds')
+    >>> named("birds/owls", "data_dir").name
+    'owls'
     """
     try:
         found = Path(path).expanduser()
