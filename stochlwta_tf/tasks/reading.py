@@ -45,8 +45,10 @@ def reading(path: str | Path) -> Iterator[None]:
 
     Example:
 
-    >>> with reading(folder):
-    ...     data = (folder / "1.png").read_bytes()
+    >>> with reading("birds"):
+    ...     Path("birds/1.png").read_bytes()
+    Traceback (most recent call last):
+    stochlwta_tf.errors.DataError: birds/1.png: cannot be read: No such file or directory.
     """
     try:
         yield
