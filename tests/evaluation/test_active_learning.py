@@ -20,7 +20,7 @@ from stochlwta_tf.training.run_folder import RunFolder
 TINY = {
     "name": "tiny",
     "task": {"name": "sinusoid", "setting": "challenging", "train_queries": 0, "queries": 7},
-    "network": {"name": "dense_lwta", "blocks": [2]},
+    "network": {"name": "mlp", "units": [2], "weights": "gaussian"},
     "learner": {"name": "stochlwta", "inner_steps": 1, "inner_clip_norm": 1},
     "optimizer": {"name": "sgd", "learning_rate": 0.1},
     "training": {"iterations": 100, "meta_batch_size": 4},

@@ -30,7 +30,7 @@ def network(convolutional):
 
 @pytest.mark.parametrize(
     ("convolutional", "runner", "parallel_tasks"),
-    [(False, "vectorized", 4), (True, "loop", 2)],
+    [(False, "vectorized", 4), pytest.param(True, "loop", 2, marks=pytest.mark.slow)],
 )
 def test_a_batch_is_its_tasks_one_at_a_time(convolutional, runner, parallel_tasks):
     net, shape = network(convolutional)
