@@ -43,10 +43,11 @@ class ClassBank:
     def __init__(
         self, images: np.ndarray, first: ArrayLike, count: ArrayLike, names: Sequence[str], digests: np.ndarray | None = None
     ) -> None:
-        if not isinstance(images, np.ndarray) or any(np.asarray(n).size and np.asarray(n).dtype.kind not in "iu" for n in (first, count)):
-            raise DataError(
-                f"A class bank needs an array of images, and whole numbers. Received: {type(images).__name__}, {first!r}, {count!r}."
-            )
+        if not isinstance(images, np.ndarray):
+            raise DataError(f"A class bank needs an array of images. Received: {type(images).__name__}.")
+        for place in map(np.asarray, (first, count)):
+            if place.size and place.dtype.kind not in "iu":
+                raise DataError(f"The first image and the count of each class must be whole numbers. Received: {place.tolist()}.")
         self.images, self.first, self.count = images, np.asarray(first, "int32"), np.asarray(count, "int32")
         self.names, self._digests = tuple(names), digests
         self.found: dict[str, list[str]] = {}

@@ -61,8 +61,8 @@ def test_a_seed(learner, seed):
 
 BANKS = {
     "a list of images": ([IMAGES], [0], [4], ["a"], "needs an array of images"),
-    "counts that are no whole numbers": (IMAGES, [0.0], [4.5], ["a"], "and whole numbers"),
-    "counts that are words": (IMAGES, ["a"], ["b"], ["a"], "and whole numbers"),
+    "counts that are no whole numbers": (IMAGES, [0.0], [4.5], ["a"], "must be whole numbers"),
+    "counts that are words": (IMAGES, ["a"], ["b"], ["a"], "must be whole numbers"),
     "a negative count": (IMAGES, [0], [-1], ["a"], "Received: -1 images from number 0."),
     "a negative start": (IMAGES, [-1], [1], ["a"], "Received: 1 images from number -1."),
     "a start beyond the end": (IMAGES, [9], [1], ["a"], "Class 'a' must lie within the 4 images."),

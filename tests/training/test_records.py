@@ -171,6 +171,23 @@ def test_the_newest_whole_checkpoint_is_restored_and_none_is_lost(tmp_path, monk
     assert not capfd.readouterr().err
 
 
+@pytest.mark.parametrize("part", ["index", "data-00000-of-00001"])
+def test_a_changed_bit_is_noticed_or_means_nothing(tmp_path, capfd, part):
+    weights, model, noticed = trained(tmp_path), learner(), 0
+    path, lists = tmp_path / f"ckpt-3.{part}", (tmp_path / "checkpoint").read_bytes()
+    data = path.read_bytes()
+    for place in range(0, len(data), len(data) // 25):
+        path.write_bytes(data[:place] + bytes([data[place] ^ 1 << place % 8]) + data[place + 1 :])
+        (tmp_path / "checkpoint").write_bytes(lists)
+        capfd.readouterr()
+        Checkpoints(tmp_path, model, keep=2).restore()
+        said = "ckpt-3 cannot be restored; resuming from ckpt-2" in capfd.readouterr().err
+        noticed += said
+        for a, b in zip(weights[2 if said else 3], model.variables + model.optimizer.variables, strict=True):
+            np.testing.assert_array_equal(a, b)
+    assert noticed > 20
+
+
 def test_nothing_is_begun_over_checkpoints_that_are_all_damaged(tmp_path):
     trained(tmp_path)
     (tmp_path / "checkpoint").unlink()
