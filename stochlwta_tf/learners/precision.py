@@ -3,6 +3,7 @@
 from typing import Any
 
 import keras
+import numpy as np
 import tensorflow as tf
 
 # The least number of float16 is 6e-8: smaller gradients of activations are 0. Times this they are not, and those of a likelihood, which
@@ -11,13 +12,31 @@ _FLOAT16_FACTOR = 128.0
 
 
 def check_precision(network: keras.Model) -> None:
-    """Raises a ValueError unless all of a network's weights are float32, or all are float64; what layers compute in does not matter."""
+    """Raises a ValueError unless all of a network's weights are float32, or all are float64, and its gradients can be trusted.
+
+    TensorFlow's gradient of a strided convolution on inputs of one pixel cannot be, in bfloat16: on a CPU, oneDNN leaves the part of the
+    kernel that only padding meets as it finds it in memory.
+    """
     kinds = sorted({v.dtype for v in network.trainable_variables})
     if kinds not in (["float32"], ["float64"]):
         raise ValueError(
             "The network's weights must all be float32 or all float64, since inner steps are lost to rounding in half precision; "
             f"of dtype policies float32, float64, mixed_float16 and mixed_bfloat16 are possible. Received: {', '.join(kinds)}"
         )
+    for layer in network._flatten_layers():
+        if layer.compute_dtype == "bfloat16" and max(np.ravel(getattr(layer, "strides", 1))) > 1 and _of_one_pixel(layer):
+            raise ValueError(
+                "TensorFlow's gradient of a convolution with strides on inputs of one pixel is wrong in bfloat16; larger images, fewer "
+                f"such layers or mixed_float16 avoid it. Received: layer={layer.name}, dtype policy {layer.dtype_policy.name}"
+            )
+
+
+def _of_one_pixel(layer: keras.Layer) -> bool:
+    try:
+        shape = layer.input.shape
+    except AttributeError:  # in a network that is not a graph of layers
+        return False
+    return all(size == 1 for size in shape[1:-1])
 
 
 def gradient_factor(network: keras.Model) -> float | None:

@@ -73,12 +73,22 @@ def test_learners_fit_validate_adapt_save_and_load_under_a_policy(name, kind, po
     np.testing.assert_array_equal(again.adapt_to(x, y).predict(x).draws, prediction.draws)
 
 
+def test_the_wrong_gradient_of_bfloat16_is_refused(policy):
+    policy("mixed_bfloat16")
+    with pytest.raises(ValueError, match="is wrong in bfloat16; .* Received: layer=convolution4, dtype policy mixed_bfloat16"):
+        MAML(networks.conv4((8, 8, 1), 3, filters=4))
+    policy("mixed_float16")
+    MAML(networks.conv4((8, 8, 1), 3, filters=4))
+
+
 @pytest.mark.parametrize("kind", ["mixed_float16", "mixed_bfloat16"])
 def test_convolutions_and_batch_statistics_learn_in_half_precision(kind, policy):
     tasks = image_tasks("float32")
+    x, query_x = (np.kron(images, np.ones((2, 2, 1), "float32")) for images in (tasks.support_x, tasks.query_x))  # 16x16
+    tasks = tasks._replace(support_x=tf.constant(x), query_x=tf.constant(query_x))
 
     def made():
-        return MAML(networks.conv4((8, 8, 1), 3, filters=4, activation="tanh"), inner_steps=1)
+        return MAML(networks.conv4((16, 16, 1), 3, filters=4, activation="tanh"), inner_steps=1)
 
     full = made()
     expected, _ = meta_gradient(full, tasks)
