@@ -8,7 +8,7 @@ import stochlwta_tf
 from stochlwta_tf.cli import report, start
 from stochlwta_tf.cli.exit_status import any_console, exit_status, stoppable
 from stochlwta_tf.config import configuration
-from stochlwta_tf.errors import ConfigurationError
+from stochlwta_tf.errors import ConfigurationError, UserError
 from stochlwta_tf.training import build
 from stochlwta_tf.training.run_folder import RunFolder
 
@@ -47,6 +47,11 @@ def _main(arguments):
         raise ConfigurationError(f"a test's --out must end in .json; the figure is written next to it. Received: --out {arguments.out}.")
     folder = RunFolder(arguments.run)
     folder.check_trained()
+    if arguments.out:  # what cannot be written is said before the test, which may take hours
+        try:
+            Path(arguments.out).parent.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise UserError(f"{arguments.out}: cannot be written: {error.strerror}.") from error
     configuration.read(folder.config, arguments.set)
     start.tensorflow()
     from stochlwta_tf.cli.run_test import run_test

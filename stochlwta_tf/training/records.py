@@ -132,8 +132,8 @@ def missing(path, done, epoch):
 
     Example:
 
-    >>> missing(folder.metrics, done=300, epoch=100)
-    200
+    >>> missing(Path("none.csv"), done=300, epoch=100)
+    100
     """
     found = {int(row["iteration"]) for row in read(path)}
     return next((iteration for iteration in range(epoch, done + 1, epoch) if iteration not in found), None)

@@ -86,7 +86,7 @@ EVALUATE = [
     (["--run", "RUN", "--protocol", "paper"], "sinusoid tasks only have the protocol standard. Received: --protocol paper."),
     (["--run", "RUN", "--protocol", "standard,"], "--protocol"),
     (["--run", "RUN", "--out", "none.txt"], "must end in .json"),
-    (["--run", "RUN", "--out", "tiny.yaml/a.json"], "tiny.yaml/a.json: cannot be written: Not a directory"),
+    (["--run", "RUN", "--out", "tiny.yaml/a.json"], "tiny.yaml/a.json: cannot be written: File exists."),
     (["--run", "RUN", "--set", "evaluation.draws=0"], "evaluation.draws must be greater than or equal to 1"),
     (["--run", "RUN", "--set", "evaluation.batch=0"], "evaluation.batch must be greater than or equal to 1"),
     (["--run", "RUN", "--set", "task.shot=0"], "task.shot must be greater than or equal to 1"),

@@ -34,7 +34,7 @@ def test_a_configuration_without_its_data_is_passed_by(tmp_path, capsys):
     absent = {**TINY, "name": "absent", "task": {"name": "image_folder", "data_dir": str(tmp_path / "none"), "way": 2, "shot": 1}}
     configs = [configuration.from_dict({**values, "network": {"name": "mlp", "units": [4]}}) for values in (absent, TINY)]
     result = measure(configs[:1], 2, configs)
-    assert "absent: skipped: data_dir must be a folder" in capsys.readouterr().err
+    assert "absent: skipped: task.data_dir must be a folder" in capsys.readouterr().err
     assert [(entry["config"]["name"], entry["parameters"]["trainable"]) for entry in result["entries"]] == [("tiny", 13)]
     assert "train" not in result["entries"][0]  # its parameters were asked for alone
     with pytest.raises(UserError, match="none of the configurations has its data available"):

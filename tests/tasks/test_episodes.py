@@ -8,6 +8,7 @@ from scipy import stats
 
 from stochlwta_tf.tasks import TASKS, ClassBank, cifar100, glyphs, image_folder, miniimagenet, omniglot
 from stochlwta_tf.tasks.class_lists import class_list
+from stochlwta_tf.tasks.picture_files import PictureFiles
 
 COUNT = 9
 NAMES = {
@@ -29,7 +30,7 @@ def name(request, monkeypatch):
     bank = ClassBank(images, numbers[::COUNT], np.full(len(names), COUNT), names)
     monkeypatch.setattr(MODULES[request.param], "cached_bank", lambda *_: bank)
     monkeypatch.setattr(miniimagenet.layouts, "find", lambda _: type("Layout", (), {"state": staticmethod(list)}))
-    monkeypatch.setattr(image_folder, "listed", lambda _: [(name, Path(__file__)) for name in names for _ in range(COUNT)])
+    monkeypatch.setattr(image_folder, "listed", lambda _: PictureFiles([(name, Path(__file__)) for name in names for _ in range(COUNT)]))
     return request.param
 
 
