@@ -8,6 +8,7 @@ restored iteration will be trained again, so they are removed.
 import csv
 import os
 import re
+import shutil
 import sys
 import time
 
@@ -188,6 +189,8 @@ class Checkpoints(keras.callbacks.Callback):
                 print(f"{self._folder}: {why}; resuming from {path.name}, the newest intact checkpoint.", file=sys.stderr)
             if self.latest != str(path):
                 self._relist(found[number:])
+            with writing(self._folder):
+                _clear(self._folder, int(found[0].name.rpartition("-")[2]))
             return
         if damaged:
             none = f" Nor can {', '.join(p.name for p in damaged[1:])}." if len(damaged) > 1 else ""
@@ -221,6 +224,16 @@ def _flush(prefix):
             os.fsync(descriptor)
         finally:
             os.close(descriptor)
+
+
+def _clear(folder, newest):
+    """Removes what a killed process left of a list it was writing, of a checkpoint it was writing, or of one it was deleting."""
+    for path in folder.iterdir():
+        data = re.fullmatch(r"(ckpt-(\d+))\.data-.*", path.name)
+        if re.fullmatch(r"ckpt-\d+_temp", path.name):
+            shutil.rmtree(path, ignore_errors=True)
+        elif path.name.startswith(f"{_LIST}.tmp") or (data and int(data[2]) < newest and not (folder / f"{data[1]}.index").exists()):
+            path.unlink(missing_ok=True)
 
 
 _LIST = "checkpoint"  # TensorFlow's name for its list of checkpoints

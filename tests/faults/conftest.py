@@ -24,10 +24,8 @@ def place():
 
 @pytest.fixture(scope="session")
 def server(place):
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("STOCHLWTA_CACHE", str(place / "cache"))
-        with Server(place) as running:
-            yield running
+    with Server(place) as running:
+        yield running
 
 
 @pytest.fixture(scope="session")

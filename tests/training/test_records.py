@@ -171,6 +171,17 @@ def test_the_newest_whole_checkpoint_is_restored_and_none_is_lost(tmp_path, monk
     assert not capfd.readouterr().err
 
 
+def test_what_a_killed_process_left_is_removed_and_nothing_else(tmp_path):
+    trained(tmp_path)
+    (tmp_path / "ckpt-4_temp").mkdir()
+    before = {path.name for path in tmp_path.iterdir() if path.is_file()}
+    left = ["ckpt-4_temp/part-00000", "checkpoint.tmp0123456789abcdef", "ckpt-1.data-00000-of-00001"]
+    for name in [*left, "notes.txt", "ckpt-9.data-00000-of-00001"]:
+        (tmp_path / name).write_text("")
+    Checkpoints(tmp_path, learner(), keep=2).restore()
+    assert {path.name for path in tmp_path.iterdir()} == before | {"notes.txt", "ckpt-9.data-00000-of-00001"}
+
+
 @pytest.mark.parametrize("part", ["index", "data-00000-of-00001"])
 def test_a_changed_bit_is_noticed_or_means_nothing(tmp_path, capfd, part):
     weights, model, noticed = trained(tmp_path), learner(), 0
