@@ -1,5 +1,6 @@
 """Configuration files as plain dictionaries: YAML, `extends: [other.yaml, …]`, and `key.sub=value` overrides."""
 
+import copy
 import functools
 import re
 from pathlib import Path
@@ -64,6 +65,11 @@ def dump(values, **options):
 
 
 def _parse(text, where):
+    return copy.deepcopy(_parsed(text, where))
+
+
+@functools.lru_cache(maxsize=1024)  # a page of results loads hundreds of configurations, which share their parts
+def _parsed(text, where):
     try:
         values = yaml.load(text, Loader=_Loader)
         _size(values, {}, 0)
