@@ -1,9 +1,10 @@
-"""Measures against numbers worked out by hand, closed forms and SciPy-free simulation."""
+"""Measures against numbers worked out by hand, closed forms, simulation and leaving tasks out."""
 
 import math
 
 import numpy as np
 import pytest
+from scipy import stats
 
 from stochlwta_tf import metrics
 
@@ -39,6 +40,15 @@ def test_interval_of_the_calibration_error_agrees_with_repeated_tests():
     error, ci95 = metrics.calibration_error(probabilities, labels)
     assert error == pytest.approx(0.2, abs=0.02)
     assert ci95 == pytest.approx(1.9647 * math.sqrt(0.6 * 0.4 / 10_000), rel=0.1)
+
+
+def test_interval_of_the_calibration_error_is_the_jackknifes():
+    rng = np.random.default_rng(2)
+    p, labels = rng.dirichlet(np.ones(3), (6, 7)), rng.integers(0, 3, (6, 7))
+    error, ci95 = metrics.calibration_error(p, labels)
+    without = [metrics.calibration_error(np.delete(p, i, 0), np.delete(labels, i, 0))[0] for i in range(6)]
+    assert ci95 == pytest.approx(stats.t.ppf(0.975, 5) * math.sqrt(5 / 6 * np.sum(np.square(without - np.mean(without)))))
+    assert error == pytest.approx(np.mean(without), abs=0.1)
 
 
 def test_a_calibrated_predictor_has_nearly_no_calibration_error():

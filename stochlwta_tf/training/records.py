@@ -109,7 +109,7 @@ def read(path):
     """
     if not path.exists():
         return []
-    rows, text = [], path.read_text(encoding="utf-8", errors="replace").partition("\0")[0]
+    rows, text = [], path.read_text(encoding="utf-8", errors="replace")
     table = csv.DictReader(text[: text.rfind("\n") + 1].splitlines())
     while row := _next(table):
         rows.append(row)
