@@ -38,7 +38,7 @@ def run_test(config, folder, distribution, trained):
     measures = measures_of(predictions, distribution.rules)
     result = result_of(config, learner, distribution, predictions, measures, trained, folder.metrics)
     if config.evaluation.inner_step_counts:
-        test = functools.partial(evaluate, tasks=distribution, n=config.evaluation.tasks)
+        test = functools.partial(evaluate, tasks=distribution, n=config.evaluation.tasks, progress=True)
         result["after_steps"] = inner_steps.after_steps(learner, config.evaluation.inner_step_counts, test)
     write_json(folder.evaluation, result)
     if distribution.rules is None and (distribution.input_shape, distribution.outputs) == ((1,), 1):

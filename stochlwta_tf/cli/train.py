@@ -16,7 +16,7 @@ def main(argv=None):
     """Trains what a configuration describes, saves it and evaluates it; returns the exit status."""
     any_console()
     parser = argparse.ArgumentParser(prog=start.program("train.py"), description="Meta-trains a learner and evaluates it.", epilog=_EPILOG)
-    parser.add_argument("--config", metavar="FILE", help="configuration file; with --resume the run's own by default")
+    parser.add_argument("--config", metavar="FILE", help="configuration file, or the name of one; with --resume the run's own by default")
     parser.add_argument("--set", metavar="KEY=VALUE", nargs="+", action="extend", default=[], help="override keys, such as task.way=20")
     parser.add_argument("--out", metavar="DIR", help="the run's folder (default: runs/<name>-seed<seed>)")
     parser.add_argument("--resume", action="store_true", help="resume the run in --out from its last checkpoint, if there is one")

@@ -89,12 +89,13 @@ class Configuration(Section):
         return yaml_file.dump(self.resolved())
 
 
-def load(path, assignments=()):
+def load(path, assignments=(), silent=False):
     """Reads and checks a configuration file.
 
     Args:
         path: A YAML file, or the name of one, as `lookup.find` has it.
         assignments: `key.sub=value` strings that override the file.
+        silent: Whether of former names of keys nothing is said.
 
     Returns:
         A `Configuration`, immutable.
@@ -109,7 +110,7 @@ def load(path, assignments=()):
     1000
     """
     path = lookup.find(path)
-    return from_dict(read(path, assignments), where=path)
+    return from_dict(read(path, assignments), path, silent)
 
 
 def read(path, assignments=()):
@@ -145,8 +146,8 @@ def origins(path, assignments=()):
     return yaml_file.origins([(source, renamed.current(values, names)) for source, values in layers])
 
 
-def from_dict(values, where="configuration"):
-    """The `Configuration` of a dictionary; `where` begins the error messages."""
+def from_dict(values, where="configuration", silent=False):
+    """The `Configuration` of a dictionary; `where` begins the error messages; `silent`: of former names of keys nothing is said."""
     if not isinstance(values, dict):
         raise ConfigurationError(f"{where}: must hold keys and values such as `seed: 0`. Received: {str(values)[:60]!r}.")
     plugins.load(values.get("import", ()), where)
@@ -154,7 +155,8 @@ def from_dict(values, where="configuration"):
         values = {**values, "import": [values["import"]]}
     registered = _registered(values, where)
     names = tuple(values[kind]["name"] for kind in registered)
-    return validate(_model(*zip(names, registered.values(), strict=True)), renamed.current(values, _former_names(registered)), where)
+    values = renamed.current(values, _former_names(registered), silent)
+    return validate(_model(*zip(names, registered.values(), strict=True)), values, where)
 
 
 def _former_names(registered):

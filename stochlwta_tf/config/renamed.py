@@ -5,7 +5,7 @@ import sys
 _said: set[tuple[str, str]] = set()
 
 
-def current(values, names):
+def current(values, names, silent=False):
     """A configuration's values under their current names; each renaming is said once in a process.
 
     Where a value is given under both names, the one that was merged last counts.
@@ -13,6 +13,7 @@ def current(values, names):
     Args:
         values: Dictionary of a configuration.
         names: `{section: {former name: current name}}`.
+        silent: Whether nothing is said, as of kept results, which nobody can write anew.
 
     Example:
 
@@ -25,7 +26,8 @@ def current(values, names):
             continue
         found += [(f"{section}.{old}", f"{section}.{new}") for old, new in new_names.items() if old in values[section]]
         renamed[section] = {new_names.get(key, key): value for key, value in values[section].items()}
-    _say([pair for pair in found if pair not in _said])
+    if not silent:
+        _say([pair for pair in found if pair not in _said])
     return renamed
 
 

@@ -9,13 +9,14 @@ from typing_extensions import Self
 
 #: Marks an option in its annotation: it plays no part in adaptation and prediction, so a test cannot override it.
 TRAINING_ONLY = "training only"
-_NO_OPTIONS = {"self", "network", "kwargs"}
+_NO_OPTIONS = {"self", "network"}
+_COLLECTED = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)  # `**kwargs`, `**options`, …
 
 
 class CompiledModel(keras.Model):
     """Base of `MetaLearner`: compiled functions capture the options, so these are fixed at construction.
 
-    The options are the arguments of a class and of its bases, but for `network` and `kwargs`; each is also an attribute.  They are
+    The options are the arguments of a class and of its bases, but for `network`; each is also an attribute.  They are
     declared in the signature: the configuration reads types, bounds and defaults from it, and `get_config`, the fixed options and the
     training-only ones (`Annotated[..., TRAINING_ONLY]`) follow from it.
 
@@ -43,7 +44,8 @@ class CompiledModel(keras.Model):
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
         super().__init_subclass__(**kwargs)
-        own = [name for name in inspect.signature(cls.__init__).parameters if name not in _NO_OPTIONS]
+        parameters = inspect.signature(cls.__init__).parameters.items()
+        own = [name for name, parameter in parameters if name not in _NO_OPTIONS and parameter.kind not in _COLLECTED]
         hints = get_type_hints(cls.__init__, include_extras=True)
         cls.option_names = (*own, *(name for name in cls.option_names if name not in own))
         cls.training_options |= {name for name in own if _marked(hints.get(name))}
@@ -61,6 +63,12 @@ class CompiledModel(keras.Model):
         return twin
 
     def get_config(self) -> dict[str, Any]:
+        missing = [name for name in self.option_names if not hasattr(self, name)]
+        if missing:
+            raise ValueError(
+                f"Each option of {type(self).__name__} must be an attribute, or the model could not be saved: set self.{missing[0]}. "
+                f"Received: no attribute {', '.join(missing)}"
+            )
         return {**super().get_config(), **{name: getattr(self, name) for name in self.option_names}}
 
     def __setattr__(self, name: str, value: Any) -> None:

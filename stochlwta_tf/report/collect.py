@@ -111,7 +111,7 @@ def _run(path, folder, configured, evaluations, results, problems):
         problems.append(f"{folder}: not a run: {evaluations[0]} without a config.yaml.")
         return
     try:
-        config = configuration.load(path / "config.yaml")
+        config = configuration.load(path / "config.yaml", silent=True)
     except ConfigurationError as error:
         problems.append(f"{folder}: invalid: {str(error).replace(str(path) + os.sep, '')}")
         return
@@ -129,7 +129,7 @@ def _run(path, folder, configured, evaluations, results, problems):
             continue
         try:
             values = {**config.resolved(), "task": evaluation.task, "evaluation": evaluation.evaluation}
-            tested = configuration.from_dict(values, where=f"{folder}/{name}")
+            tested = configuration.from_dict(values, f"{folder}/{name}", silent=True)
         except ConfigurationError as error:
             problems.append(f"{str(error).rstrip('.')}, so it is corrupted or from another version.")
             continue
@@ -147,7 +147,7 @@ def active(path, config):
         return None
     try:
         file = result_files.read(path, ActiveFile)
-        task = configuration.from_dict({**config.resolved(), "task": file.task}, "task").resolved()["task"]
+        task = configuration.from_dict({**config.resolved(), "task": file.task}, "task", silent=True).resolved()["task"]
     except (ValueError, ConfigurationError) as error:
         warn([f"{path}: corrupted: {error}"])
         return None
@@ -167,6 +167,6 @@ def active(path, config):
 def _timing(path, name, timings, problems):
     try:
         file = result_files.read(path, TimingFile)
-        timings.extend([Timing(configuration.from_dict(entry.config, "config"), entry, file) for entry in file.entries])
+        timings.extend([Timing(configuration.from_dict(entry.config, "config", silent=True), entry, file) for entry in file.entries])
     except (ValueError, ConfigurationError) as error:
         problems.append(f"{name}: corrupted: {error}")

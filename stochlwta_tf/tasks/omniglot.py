@@ -20,7 +20,7 @@ _PAPER_TRAINING = 974  # appendix A: 974 characters for training and 649 for tes
 
 
 class Omniglot(ImageTasks):
-    """Few-shot tasks from Omniglot at 28x28: the 964 background characters for training, the 659 evaluation characters for testing.
+    """Few-shot tasks from Omniglot at 28x28: 864 background characters for training, 100 for validation, the 659 others for testing.
 
     That is the split of the protocols `standard` and `original_code`; `paper` has 974 and 649, from one shuffle of all (the paper's own
     shuffle is not published).

@@ -56,6 +56,8 @@ def listed(path: Path) -> PictureFiles:
         )
     beside = sum(is_picture(Path(file.name)) and file.is_file() for file in path.iterdir())
     left_out: Counter[str] = Counter({"pictures that are in no folder": beside} if beside else {})
+    others = (file for file in path.iterdir() if file.is_file() and not is_picture(Path(file.name)) and not is_leftover(file.name))
+    left_out.update(map(_kind, others))
     folders, splits = _class_folders(path), None
     if by_split := _of_splits(folders):
         splits = {split: [text(folder.name) for folder in found] for split, found in by_split.items()}

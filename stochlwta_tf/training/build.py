@@ -110,6 +110,7 @@ def learner(config, distribution):
     with _named("learner"):
         made = LEARNERS[config.learner.name](network, likelihood=distribution.likelihood, **config.learner.options())
         made.compile(optimizer(config), steps_per_execution=config.training.steps_per_execution)
+        made.get_config()  # a model that cannot be saved is found before it is trained
     for_test(made, config)
     return made
 

@@ -5,6 +5,7 @@ import time
 import keras
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
+from rich.table import Column
 
 from stochlwta_tf.progress import Lines
 
@@ -25,17 +26,17 @@ class ProgressBar(keras.callbacks.Callback):
         self._epoch_length, self._done, self._validated = epoch, done, {}
         self._start = self._next = 0.0
         console = Console(stderr=True)
-        columns = (
-            BarColumn(),
-            MofNCompleteColumn(),
-            TextColumn("{task.fields[rate]}"),
-            TimeElapsedColumn(),
-            TextColumn("left"),
-            TimeRemainingColumn(),
-            TextColumn("{task.fields[metrics]}"),
+        columns = (  # on a narrow terminal the metrics are cut, not the counts
+            BarColumn(bar_width=10),
+            MofNCompleteColumn(table_column=Column(no_wrap=True, min_width=2 * len(str(iterations)) + 1)),
+            TextColumn("{task.fields[rate]}", table_column=Column(no_wrap=True, min_width=7)),
+            TimeElapsedColumn(table_column=Column(no_wrap=True, min_width=7)),
+            TextColumn("left", table_column=Column(no_wrap=True, min_width=4)),
+            TimeRemainingColumn(table_column=Column(no_wrap=True, min_width=7)),
+            TextColumn("{task.fields[metrics]}", table_column=Column(no_wrap=True, overflow="ellipsis")),
         )
         self._bar = Progress(*columns, console=console, disable=not console.is_terminal)
-        self._task = self._bar.add_task("", total=iterations, completed=done, rate="", metrics="")
+        self._task = self._bar.add_task("", total=iterations, completed=done, rate="", metrics="compiling")
         self._lines = Lines("Training", iterations, done)
 
     def on_train_begin(self, logs=None):

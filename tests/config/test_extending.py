@@ -39,5 +39,7 @@ def test_only_the_head_is_adapted_and_the_rest_is_meta_trained(document):
     changed = [not np.array_equal(a, b) for a, b in zip(adapted, psi, strict=True)]
     head = {v.path for v in learner.network.get_layer("output").trainable_variables}
     assert changed == [v.path in head for v in learner.network.trainable_variables] and any(changed)
+    learner.save(document / "model.keras")
+    assert keras.saving.load_model(document / "model.keras").head == "output"
     gradient, _ = learner.task_update(psi, state, task)
     assert all(np.abs(g).sum() > 0 for g in gradient)
