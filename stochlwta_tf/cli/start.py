@@ -16,7 +16,7 @@ _FILTER = r"""
 import re, sys
 chatter = re.compile(
     rb"WARNING: All log messages before absl::InitializeLog|[IW]\d{4} |\d{4}-\d\d-\d\d \S+ [IW] |To enable the following instructions: "
-    rb"|E\d{4} .*(failed call to cuInit|Unable to register cu\w+ factory)"
+    rb"|(E\d{4}|\d{4}-\d\d-\d\d \S+ E) .*(failed call to cuInit|Unable to register cu\w+ factory)"
 )
 for line in sys.stdin.buffer:
     if not chatter.match(line):

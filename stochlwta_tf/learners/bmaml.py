@@ -1,6 +1,5 @@
 """BMAML, Bayesian MAML by Stein variational gradient descent."""
 
-import functools
 import math
 from typing import Annotated, Any, Literal
 
@@ -101,7 +100,7 @@ class BMAML(MetaGradientLearner):
             yield copy.trainable_variables
 
     def _add_others(self, own, *redrawn):
-        constraint = functools.partial(_of_each, own.constraint) if own.constraint and redrawn else None
+        constraint = _OfEach(own.constraint) if own.constraint and redrawn else None
         shape, name = (len(redrawn), *own.shape), f"others_{own.name}"
         variable = self.add_weight(shape=shape, dtype=own.dtype, initializer="zeros", constraint=constraint, name=name)
         variable.assign(np.reshape([v.numpy() for v in redrawn], variable.shape))
@@ -222,6 +221,11 @@ def _anew(config):
     return [_anew(value) for value in config] if isinstance(config, list) else config
 
 
-def _of_each(constraint, values):
+class _OfEach(keras.constraints.Constraint):
     """A constraint on one weight, for the stacked weights of several particles."""
-    return keras.ops.stack([constraint(v) for v in keras.ops.unstack(values)])
+
+    def __init__(self, constraint):
+        self._constraint = constraint
+
+    def __call__(self, values):
+        return keras.ops.stack([self._constraint(v) for v in keras.ops.unstack(values)])

@@ -120,4 +120,4 @@ def in_parallel(function: Callable, items: Sequence, title: str) -> Iterator:
     console = Console(stderr=True)
     with ThreadPool(_THREADS) as pool:
         done = pool.imap(function, items, chunksize=32)
-        yield from track(done, title, len(items), console=console, disable=not console.is_terminal)
+        yield from track(done, title, len(items), console=console) if console.is_terminal else done

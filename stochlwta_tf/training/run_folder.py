@@ -87,6 +87,7 @@ class RunFolder:
             UserError: Another process is training here, or the folder cannot be written.
         """
         with writing(self.path):
+            self.path.mkdir(parents=True, exist_ok=True)  # filelock creates it from 3.13 on
             lock = filelock.FileLock(self.path / ".lock")  # the system releases it when a process ends, however it ends
             try:
                 lock.acquire(blocking=False)

@@ -48,11 +48,11 @@ def test_validation_scores_the_queries_of_adapted_networks(learner):
     logs = learner.evaluate(tf.data.Dataset.from_tensors(tasks._asdict()), verbose=0, return_dict=True)
     draws = learner.predict_tasks(tasks).numpy()
     predictive = learner.predictive(draws).numpy()
-    assert logs["accuracy"] == pytest.approx(np.mean(predictive.argmax(-1) == tasks.query_y))
+    assert float(logs["accuracy"]) == pytest.approx(np.mean(predictive.argmax(-1) == tasks.query_y))
     np.testing.assert_allclose(predictive, tf.nn.softmax(draws.mean(1)), rtol=1e-5)
     logp = tf.nn.log_softmax(draws).numpy()
     chosen = np.take_along_axis(logp, tasks.query_y.numpy()[:, None, :, None].repeat(4, 1), -1)
-    assert logs["loss"] == pytest.approx(-chosen.mean(), rel=1e-5)
+    assert float(logs["loss"]) == pytest.approx(-chosen.mean(), rel=1e-5)
 
 
 def test_adapting_and_predicting_leave_the_learner_bit_by_bit(learner):
@@ -192,8 +192,8 @@ def test_validation_leaves_diverged_tasks_out_and_says_how_many():
     logs = learner.evaluate(tf.data.Dataset.from_tensors(some._asdict()), verbose=0, return_dict=True)
     whole = [learner.task_evaluate(*learner.current_values(), one(tasks, i)) for i in (0, 2, 3)]
     assert logs["diverged"] == 0.25
-    assert logs["loss"] == pytest.approx(np.mean([w[0] for w in whole]), rel=1e-5)
-    assert logs["accuracy"] == pytest.approx(np.mean([w[1] for w in whole]), rel=1e-5)
+    assert float(logs["loss"]) == pytest.approx(np.mean([w[0] for w in whole]), rel=1e-5)
+    assert float(logs["accuracy"]) == pytest.approx(np.mean([w[1] for w in whole]), rel=1e-5)
     none = tasks._replace(support_x=tf.fill(tasks.support_x.shape, np.nan))
     logs = learner.evaluate(tf.data.Dataset.from_tensors(none._asdict()), verbose=0, return_dict=True)
     assert logs["diverged"] == 1 and np.isnan(logs["accuracy"]) and np.isnan(logs["loss"])

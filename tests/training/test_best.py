@@ -51,7 +51,7 @@ def test_the_tested_model_is_that_of_the_best_validation_and_a_resumed_run_keeps
     assert best < 5, "the last validation is the best: the test shows nothing"
     learner = keras.saving.load_model(folder.model)
     data = Sinusoid("validation", 20, 0).dataset(0, 1)
-    assert learner.evaluate(data, verbose=0, return_dict=True)["mse"] == pytest.approx(scores[best], rel=1e-5)
+    assert float(learner.evaluate(data, verbose=0, return_dict=True)["mse"]) == pytest.approx(scores[best], rel=1e-5)
     said = json.loads(folder.evaluation.read_text())["training"]
     assert said["best_iteration"] == 10 * (best + 1) and said["validation"] == scores[best]
     weights = learner.get_weights()

@@ -100,7 +100,7 @@ def test_an_environment_that_cannot_be_read_is_set_aside(tmp_path, capsys, conte
 def test_an_environment_is_read_as_it_was_written(tmp_path, monkeypatch, capsys):
     folder = RunFolder(tmp_path / "run")
     monkeypatch.setattr("sys.argv", ["train.py", "--out", "实验"])
-    monkeypatch.setattr("locale.getencoding", lambda: "ascii")
+    monkeypatch.setattr("locale.getencoding", lambda: "ascii", raising=False)  # from Python 3.11 on
     folder.begin(CONFIG)
     folder.begin(CONFIG)
     assert [start["command"] for start in json.loads(folder.environment.read_bytes())] == ["train.py --out 实验"] * 2
