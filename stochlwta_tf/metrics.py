@@ -56,6 +56,17 @@ def categorical_nll(probabilities: np.ndarray, labels: np.ndarray) -> np.ndarray
     return -np.mean(np.log(np.maximum(p, _SMALLEST)), -1)
 
 
+def entropy(probabilities: np.ndarray) -> np.ndarray:
+    """−sum_c p_c log p_c over the last axis, in nats, of probabilities `[..., classes]`.
+
+    Example:
+
+    >>> entropy(np.array([0.5, 0.5])).round(4)  # log 2
+    np.float64(0.6931)
+    """
+    return -np.sum(probabilities * np.log(np.maximum(probabilities, _SMALLEST)), -1)
+
+
 def brier(probabilities: np.ndarray, labels: np.ndarray) -> np.ndarray:
     """Squared distance of the probabilities from the label's one-hot vector: summed over classes, mean over queries, for each task."""
     _check_classes(probabilities, labels)

@@ -2,6 +2,7 @@
 
 import numpy as np
 
+from stochlwta_tf import metrics
 from stochlwta_tf.errors import ConfigurationError
 
 
@@ -33,7 +34,7 @@ def entropy(draws, mean):
     >>> entropy(None, np.array([[[0.5, 0.5]]])).round(4)  # log 2
     array([[0.6931]])
     """
-    return -np.sum(mean * np.log(np.maximum(mean, np.finfo("float32").tiny)), -1)
+    return metrics.entropy(mean)
 
 
 SCORES = {"variance": variance, "entropy": entropy}

@@ -3,9 +3,9 @@
 from typing import Any, NamedTuple
 
 import numpy as np
-from scipy.special import softmax, xlogy
+from scipy.special import softmax
 
-from stochlwta_tf.metrics import mixture_band
+from stochlwta_tf import metrics
 
 
 class Prediction(NamedTuple):
@@ -52,13 +52,13 @@ class Prediction(NamedTuple):
     @property
     def entropy(self) -> np.ndarray:
         """The entropy of `probabilities`, in nats, `[query]`: 0 where one class is certain, log(classes) where all are equally probable."""
-        return _entropy(self.probabilities)
+        return metrics.entropy(np.asarray(self.probabilities, "float64"))
 
     @property
     def mutual_information(self) -> np.ndarray:
         """How much the draws disagree, in nats, `[query]`: 0 where all have the same probabilities."""
         each = self._each_draw()
-        return np.maximum(_entropy(each.mean(0)) - _entropy(each).mean(0), 0.0)
+        return np.maximum(metrics.entropy(each.mean(0)) - metrics.entropy(each).mean(0), 0.0)
 
     @property
     def std(self) -> np.ndarray:
@@ -79,7 +79,7 @@ class Prediction(NamedTuple):
         """
         if not 0 < mass < 1:
             raise ValueError(f"`mass` must be between 0 and 1. Received: mass={mass}")
-        return mixture_band(self.draws, self._known(self.noise_std, "interval"), mass)
+        return metrics.mixture_band(self.draws, self._known(self.noise_std, "interval"), mass)
 
     def _each_draw(self) -> np.ndarray:
         return softmax(np.asarray(self.draws, "float64")[..., self._known(self.columns, "mutual_information")], axis=-1)
@@ -89,11 +89,6 @@ class Prediction(NamedTuple):
             kind = "classification" if self.noise_std is not None else "regression"
             raise ValueError(f"`{name}` is for {kind}. Received: predictions of {'targets' if kind == 'classification' else 'classes'}")
         return value
-
-
-def _entropy(probabilities: np.ndarray) -> np.ndarray:
-    p = np.asarray(probabilities, "float64")
-    return -xlogy(p, p).sum(-1)
 
 
 class Labels(NamedTuple):
