@@ -5,8 +5,7 @@ import json
 
 import pydantic
 
-from stochlwta_tf.config import lookup, suites, yaml_file
-from stochlwta_tf.config.configuration import GIVEN
+from stochlwta_tf.config import configuration, lookup, suites, yaml_file
 from stochlwta_tf.config.schema import options_of, unknown
 from stochlwta_tf.errors import ConfigurationError
 
@@ -26,7 +25,7 @@ def text(name=None):
 
     >>> print(text("maml"))
     """
-    registries = _registries()
+    registries = configuration.registries()
     if name is None:
         return "\n".join(_everything(registries))
     for kind, registry in registries.items():
@@ -34,14 +33,6 @@ def text(name=None):
             return "\n".join(_options(kind, name, registry[name]))
     names = [known for registry in registries.values() for known in registry]
     raise ConfigurationError(f"--list: {unknown('name', name, name, names)}")
-
-
-def _registries():
-    from stochlwta_tf.learners import LEARNERS
-    from stochlwta_tf.networks import NETWORKS
-    from stochlwta_tf.tasks import TASKS
-
-    return {"task": TASKS, "network": NETWORKS, "learner": LEARNERS}
 
 
 def _everything(registries):
@@ -58,7 +49,7 @@ def _everything(registries):
 def _options(kind, name, named):
     yield f"{kind}.name: {name}: {_summary(named)}"
     rows = []
-    for option, (hint, default) in options_of(named, GIVEN[kind]).items():
+    for option, (hint, default) in options_of(named, configuration.GIVEN[kind]).items():
         value = "required" if default is ... else json.dumps(default, default=str)
         rows.append((f"{kind}.{option}", value, _type(hint)))
     yield from _columns(rows)

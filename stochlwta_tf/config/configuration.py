@@ -150,9 +150,8 @@ def from_dict(values, where="configuration", silent=False):
     """The `Configuration` of a dictionary; `where` begins the error messages; `silent`: of former names of keys nothing is said."""
     if not isinstance(values, dict):
         raise ConfigurationError(f"{where}: must hold keys and values such as `seed: 0`. Received: {str(values)[:60]!r}.")
-    plugins.load(values.get("import", ()), where)
-    if isinstance(values.get("import"), str):
-        values = {**values, "import": [values["import"]]}
+    if modules := plugins.load(values.get("import", ()), where):
+        values = {**values, "import": modules}
     registered = _registered(values, where)
     names = tuple(values[kind]["name"] for kind in registered)
     values = renamed.current(values, _former_names(registered), silent)
@@ -177,15 +176,26 @@ def _model(task, network, learner):
     return pydantic.create_model("Configuration", __base__=Configuration, **fields)
 
 
-def _registered(values, where):
-    """The task class, the network function and the learner class that a configuration names, as a dictionary."""
+def registries():
+    """What a configuration may name, by section.
+
+    Example:
+
+    >>> list(registries())
+    ['task', 'network', 'learner']
+    """
     # Here, so that a file that is not there or not YAML is found without TensorFlow.
     from stochlwta_tf.learners import LEARNERS
     from stochlwta_tf.networks import NETWORKS
     from stochlwta_tf.tasks import TASKS
 
+    return {"task": TASKS, "network": NETWORKS, "learner": LEARNERS}
+
+
+def _registered(values, where):
+    """The task class, the network function and the learner class that a configuration names, as a dictionary."""
     found = {}
-    for kind, registry in (("task", TASKS), ("network", NETWORKS), ("learner", LEARNERS)):
+    for kind, registry in registries().items():
         chosen = values.get(kind)
         if chosen is None:
             raise ConfigurationError(f"{where}: {kind} is missing. Allowed: {kind}.name={', '.join(registry)}.")

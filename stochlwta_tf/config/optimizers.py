@@ -1,5 +1,6 @@
 """Keras's optimizers and learning-rate schedules by name, with their options checked."""
 
+import functools
 import inspect
 import re
 
@@ -9,11 +10,12 @@ from stochlwta_tf.errors import ConfigurationError
 # Keys of the section that set these, and what a training does itself.
 _OPTIMIZER_GIVEN = {"self", "learning_rate", "name", "clipnorm", "clipvalue", "global_clipnorm", "kwargs"}
 _SCHEDULE_GIVEN = {"self", "initial_learning_rate", "end_learning_rate", "name"}
-_NOT_ALONE = {"loss_scale_optimizer", "optimizer"}  # a wrapper, and the base
+_NOT_ALONE = {"lossscaleoptimizer", "optimizer"}  # a wrapper, and the base
 #: Schedules that need no more than the keys of the section.
 SIMPLE = ("constant", "linear")
 
 
+@functools.cache  # a page of results loads hundreds of configurations
 def optimizers():
     """The optimizer classes by name in lower case, `adamw`, `sgd`, ….
 
@@ -25,9 +27,10 @@ def optimizers():
     import keras
 
     found = {name.lower(): value for name, value in vars(keras.optimizers).items() if _is_subclass(value, keras.optimizers.Optimizer)}
-    return {name: found[name] for name in sorted(found) if name not in _NOT_ALONE and name != "lossscaleoptimizer"}
+    return {name: found[name] for name in sorted(found) if name not in _NOT_ALONE}
 
 
+@functools.cache
 def schedules():
     """The schedule classes by name in lower case, `cosine_decay`, `exponential_decay`, ….
 
@@ -66,7 +69,7 @@ def problem(optimizer):
 
 
 def build(optimizer, iterations):
-    """The Keras optimizer of a section `optimizer`, for a training of so many iterations.
+    """The Keras optimizer of a section `optimizer`, for a training of the given number of iterations.
 
     Schedules are as long as the training unless `schedule_arguments` has `decay_steps`.
 

@@ -21,12 +21,16 @@ def load(modules, where):
         modules: The value of the key `import`: a name or a list of names.
         where: The configuration, for the message.
 
+    Returns:
+        The names, as a list.
+
     Raises:
         ConfigurationError: A module cannot be imported, whatever it raises.
 
     Example:
 
-    >>> load(["json", "xml.dom"], "mine.yaml")
+    >>> load("json", "mine.yaml")
+    ['json']
     """
     names = [modules] if isinstance(modules, str) else modules
     if not isinstance(names, (list, tuple)) or not all(isinstance(name, str) and name for name in names):
@@ -36,6 +40,7 @@ def load(modules, where):
     for name in names:
         _imported(f"{where}: import", name)
     _installed()
+    return list(names)
 
 
 @functools.cache
