@@ -10,7 +10,7 @@ from rich.console import Console
 from rich.table import Table
 
 from stochlwta_tf.cli import start
-from stochlwta_tf.cli.exit_status import any_console, exit_status
+from stochlwta_tf.cli.exit_status import exit_status
 from stochlwta_tf.config import configuration as config
 from stochlwta_tf.errors import ConfigurationError
 from stochlwta_tf.training import build
@@ -18,7 +18,6 @@ from stochlwta_tf.training import build
 
 def main(argv=None):
     """Prints the duplicates in the data of a configuration; returns the exit status."""
-    any_console()
     parser = argparse.ArgumentParser(prog="python -m stochlwta_tf.cli.duplicates", description="Finds images that occur twice.")
     parser.add_argument("--config", metavar="FILE", required=True, help="configuration whose task section names the data")
     parser.add_argument("--set", metavar="KEY=VALUE", nargs="+", action="extend", default=[], help="override keys")

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import stochlwta_tf
 from stochlwta_tf.cli import report, start
-from stochlwta_tf.cli.exit_status import any_console, exit_status, stoppable
+from stochlwta_tf.cli.exit_status import exit_status, stoppable
 from stochlwta_tf.config import configuration
 from stochlwta_tf.errors import ConfigurationError, UserError
 from stochlwta_tf.training import build
@@ -15,7 +15,6 @@ from stochlwta_tf.training.run_folder import RunFolder
 
 def main(argv=None):
     """Evaluates the model of a run folder; returns the exit status."""
-    any_console()
     parser = argparse.ArgumentParser(
         prog=start.program("evaluate.py"), description="Tests a run's trained model on new tasks, or reports on many runs."
     )

@@ -33,7 +33,7 @@ def main(argv=None):
         action="store_true",
         help="normalise the queries by their own statistics: only for queries of all classes together",
     )
-    arguments = parser.parse_args(argv)
+    arguments = start.parsed(parser, argv)
     return exit_status(lambda: _main(arguments))
 
 
@@ -73,14 +73,11 @@ def _main(arguments):
 
 def _pictures(places):
     """The files among files and folders, sorted within a folder; raises a DataError for a folder without pictures."""
-    from stochlwta_tf.tasks.decoding import is_picture
+    from stochlwta_tf.tasks.picture_files import pictures_in
 
     found = []
     for place in map(Path, places):
-        if place.is_file():
-            found.append(place)
-            continue
-        inside = sorted(path for path in place.rglob("*") if is_picture(path.relative_to(place)) and path.is_file())
+        inside = [place] if place.is_file() else sorted(pictures_in(place))
         if not inside:
             raise DataError(f"--query {place}: must hold pictures. Received: none.")
         found += inside
@@ -91,14 +88,13 @@ def _rows(queries, prediction, draws_differ):
     """The predictions as CSV."""
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
-    disagreement = prediction.mutual_information if draws_differ else [None] * len(queries)
-    writer.writerow(
-        ["file", "label", "entropy", *(["mutual_information"] if draws_differ else []), *(f"p({c})" for c in prediction.classes)]
-    )
-    columns = zip(queries, prediction.labels, prediction.entropy, disagreement, prediction.probabilities, strict=True)
-    for file, label, entropy, between, probabilities in columns:
-        numbers = [entropy, *([between] if draws_differ else []), *probabilities]
-        writer.writerow([file, label, *(f"{number:.4f}" for number in numbers)])
+    numbers = {"entropy": prediction.entropy}
+    if draws_differ:
+        numbers["mutual_information"] = prediction.mutual_information
+    numbers |= {f"p({name})": column for name, column in zip(prediction.classes, prediction.probabilities.T, strict=True)}
+    writer.writerow(["file", "label", *numbers])
+    for file, label, *row in zip(queries, prediction.labels, *numbers.values(), strict=True):
+        writer.writerow([file, label, *(f"{number:.4f}" for number in row)])
     return text.getvalue()
 
 

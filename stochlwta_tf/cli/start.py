@@ -6,6 +6,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+from stochlwta_tf.cli.exit_status import any_console
 from stochlwta_tf.errors import UserError
 from stochlwta_tf.training import build
 
@@ -37,12 +38,15 @@ def program(script):
 
 
 def parsed(parser, argv):
-    """The arguments of a command line; an empty one is an error: `--out "$UNSET"` is not a wish for the default.
+    """The arguments of a command line, of a command that may print on any console.
+
+    An empty argument is an error: `--out "$UNSET"` is not a wish for the default.
 
     Example:
 
         parsed(parser, ["--config", "a.yaml"])
     """
+    any_console()  # before the parser, whose help has characters that some consoles lack
     arguments = parser.parse_args(argv)
     for name, value in vars(arguments).items():
         if value == "" or (isinstance(value, list) and "" in value):

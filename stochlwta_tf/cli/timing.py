@@ -6,7 +6,7 @@ import sys
 from pathlib import Path
 
 from stochlwta_tf.cli import start
-from stochlwta_tf.cli.exit_status import any_console, exit_status, stoppable
+from stochlwta_tf.cli.exit_status import exit_status, stoppable
 from stochlwta_tf.config import configuration, identity, suites
 from stochlwta_tf.errors import UserError
 from stochlwta_tf.measures import measure_of
@@ -16,7 +16,6 @@ from stochlwta_tf.training.run_folder import write_json, writing
 
 def main(argv=None):
     """Times configurations; returns the exit status."""
-    any_console()
     parser = argparse.ArgumentParser(prog=start.program("python -m stochlwta_tf.cli.timing"), description=__doc__.splitlines()[0])
     parser.add_argument("--suite", metavar="NAME", help="time every configuration of the suite's columns of times and parameters")
     parser.add_argument("--config", metavar="FILE", nargs="+", action="extend", default=[], help="time these configurations")

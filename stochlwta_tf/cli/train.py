@@ -5,7 +5,7 @@ import sys
 
 import stochlwta_tf
 from stochlwta_tf.cli import start
-from stochlwta_tf.cli.exit_status import any_console, exit_status, stoppable
+from stochlwta_tf.cli.exit_status import exit_status, stoppable
 from stochlwta_tf.config import configuration, suites
 from stochlwta_tf.training.run_folder import RunFolder
 
@@ -14,7 +14,6 @@ _EPILOG = "Exit status: 0 done, 2 invalid input, 3 a loss was not finite, 130 or
 
 def main(argv=None):
     """Trains what a configuration describes, saves it and evaluates it; returns the exit status."""
-    any_console()
     parser = argparse.ArgumentParser(prog=start.program("train.py"), description="Meta-trains a learner and evaluates it.", epilog=_EPILOG)
     parser.add_argument("--config", metavar="FILE", help="configuration file, or the name of one; with --resume the run's own by default")
     parser.add_argument("--set", metavar="KEY=VALUE", nargs="+", action="extend", default=[], help="override keys, such as task.way=20")

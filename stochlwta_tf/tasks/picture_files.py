@@ -76,9 +76,8 @@ def listed(path: Path) -> PictureFiles:
         name = text(folder.name)
         if named.setdefault(name, folder) != folder:
             raise DataError(f"{path}: two folders have the name {name!r}, in two ways of writing its letters; rename one of them.")
-        files = list(_files(folder))
-        found = [file for file in files if is_picture(file.relative_to(folder)) and file.is_file()]
-        left_out.update(_kind(file) for file in set(files).difference(found))
+        found = pictures_in(folder)
+        left_out.update(_kind(file) for file in set(_files(folder)).difference(found))
         if not found:
             raise DataError(f"{folder} must hold pictures ({', '.join(sorted(extensions()))}). Received: none.")
         pictures += [(name, file) for file in found]
@@ -87,6 +86,17 @@ def listed(path: Path) -> PictureFiles:
         raise DataError(f"{path} must hold a folder of pictures for each class, or name pictures. Received: {received}.")
     kinds = ", ".join(f"{kind} ({count})" for kind, count in sorted(left_out.items()))
     return PictureFiles(sorted(pictures), splits, f"{left_out.total()} files are left out: {kinds}" if kinds else "")
+
+
+def pictures_in(folder: Path) -> list[Path]:
+    """The pictures of a folder at any depth, as `listed` finds those of a class: links are followed, leftovers skipped.
+
+    Example:
+
+    >>> pictures_in(Path("birds/owl"))
+    [PosixPath('birds/owl/1.png')]
+    """
+    return [file for file in _files(folder) if is_picture(file.relative_to(folder)) and file.is_file()]
 
 
 def text(name: str) -> str:
