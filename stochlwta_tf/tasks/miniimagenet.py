@@ -55,8 +55,9 @@ class MiniImageNet(ImageTasks):
     def __init__(
         self, split: str, batch: int, seed: int, *, data_dir: str | None = None, protocol: ProtocolName = "standard", **options: Any
     ) -> None:
-        with reading(manual_dir(data_dir)):
-            layout = layouts.find(manual_dir(data_dir))
+        folder = manual_dir(data_dir)
+        with reading(folder):
+            layout = layouts.find(folder)
             state = {"files": hashlib.sha256(json.dumps(layout.state()).encode()).hexdigest()}
             bank = cached_bank("miniimagenet", state, lambda: load(layout))
         standard = _by_split(bank)

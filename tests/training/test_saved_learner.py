@@ -1,4 +1,4 @@
-"""A run's model file: what is damaged, or would run code, is one line."""
+"""A run's model file: one that is damaged, or would run code, is refused in one line."""
 
 import io
 import json
