@@ -8,7 +8,8 @@ _LEARNER_PLACE = ("batch_statistics", "runner", "parallel_tasks")  # its own col
 def training(config):
     """The settings that repetitions of one training share, as plain values.
 
-    Excluded are name, seed, number of iterations, what is recorded and kept, threads and device, protocol and batch statistics.
+    Excluded are name, seed, number of iterations, what is recorded and kept, threads and device, protocol and batch statistics; not the
+    weights that it starts from.
     """
     values = config.resolved()
     return {
@@ -16,7 +17,7 @@ def training(config):
         "network": values["network"],
         "learner": _learner(values["learner"]),
         "optimizer": values["optimizer"],
-        "training": {"meta_batch_size": values["training"]["meta_batch_size"]},
+        "training": {key: values["training"][key] for key in ("meta_batch_size", "initial_weights")},
     }
 
 

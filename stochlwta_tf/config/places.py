@@ -1,14 +1,14 @@
-"""Where the data of a configuration is: relative paths made absolute, so that a run can be tested from any folder."""
+"""Where the files of a configuration are: relative paths made absolute, so that a run can be tested from any folder."""
 
 import os
 from pathlib import Path
 
-#: Options of a task that are paths.
-PATHS = ("data_dir", "split_file")
+#: The options of each section that are paths.
+PATHS = {"task": ("data_dir", "split_file"), "training": ("initial_weights",)}
 
 
 def located(values, folder):
-    """The values of a configuration file with the paths of its task made absolute.
+    """The values of a configuration file with its paths made absolute.
 
     A relative path is relative to the file that names it, as in `extends`; where nothing is there it is relative to the working folder, as
     in the files of earlier versions.
@@ -22,10 +22,11 @@ def located(values, folder):
     >>> located({"task": {"data_dir": "/data/birds"}}, "configs")
     {'task': {'data_dir': '/data/birds'}}
     """
-    task = values.get("task")
-    if not isinstance(task, dict):
-        return values
-    return {**values, "task": {key: _absolute(value, folder) if key in PATHS else value for key, value in task.items()}}
+    found = {name: values[name] for name in PATHS if isinstance(values.get(name), dict)}
+    return values | {
+        name: {key: _absolute(value, folder) if key in PATHS[name] else value for key, value in section.items()}
+        for name, section in found.items()
+    }
 
 
 def _absolute(value, folder):

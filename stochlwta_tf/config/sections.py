@@ -50,6 +50,7 @@ class Training(Section):
         max_to_keep: Checkpoints kept.
         keep_best: Whether the model is the one of the best validation, not the last; needs `validate_every`.
         steps_per_execution: Meta-iterations in one call of the compiled graph; more is faster where an iteration takes milliseconds.
+        initial_weights: A run's folder or a `.keras` file whose weights the training starts from; null for fresh ones.
     """
 
     renamed_options: ClassVar = {"batch": "meta_batch_size", "keep": "max_to_keep"}
@@ -62,6 +63,7 @@ class Training(Section):
     max_to_keep: Count = 2
     keep_best: bool = False
     steps_per_execution: Count = 1
+    initial_weights: str | None = None
 
 
 class Evaluation(Section):

@@ -2,10 +2,9 @@
 
 from pathlib import Path
 
-from stochlwta_tf.errors import UserError
 from stochlwta_tf.learners import MetaLearner
 from stochlwta_tf.training import build
-from stochlwta_tf.training.run_folder import RunFolder
+from stochlwta_tf.training.run_folder import model_file
 
 
 def load(source: str | Path) -> MetaLearner:
@@ -23,11 +22,4 @@ def load(source: str | Path) -> MetaLearner:
 
     >>> load("runs/omniglot_5w1s_reptile-seed0").adapt_to(support_x, support_y).predict(query_x).labels
     """
-    path = Path(source).expanduser()
-    if path.is_dir():
-        folder = RunFolder(path)
-        folder.check_trained()
-        path = folder.model
-    elif not path.is_file():
-        raise UserError(f"a trained model is the folder of a run or a .keras file. Received: {source}, which does not exist.")
-    return build.saved_learner(path)
+    return build.saved_learner(model_file(source))

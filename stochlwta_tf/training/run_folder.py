@@ -137,6 +137,25 @@ class RunFolder:
         return []
 
 
+def model_file(source):
+    """The file of a trained model.
+
+    Args:
+        source: The folder of a run, or a `.keras` file.
+
+    Raises:
+        UserError: There is no such folder or file, or the run is not finished.
+    """
+    path = Path(source).expanduser()
+    if path.is_dir():
+        folder = RunFolder(path)
+        folder.check_trained()
+        return folder.model
+    if not path.is_file():
+        raise UserError(f"a trained model is the folder of a run or a .keras file. Received: {source}, which does not exist.")
+    return path
+
+
 @contextlib.contextmanager
 def writing(path):
     """Turns a full disk, a missing permission and similar failures into a one-line error.

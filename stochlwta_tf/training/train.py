@@ -8,7 +8,7 @@ from stochlwta_tf.config import places
 from stochlwta_tf.errors import ConfigurationError, NonFiniteError, UserError
 from stochlwta_tf.learners.non_finite import explain_failure
 from stochlwta_tf.tasks.protocols import PROTOCOLS
-from stochlwta_tf.training import build, data_record
+from stochlwta_tf.training import build, data_record, initial_weights
 from stochlwta_tf.training.best import BestWeights, load_best
 from stochlwta_tf.training.progress_bar import ProgressBar
 from stochlwta_tf.training.records import Checkpoints, MetricsLog, missing
@@ -27,7 +27,8 @@ def train(config, folder):
         The task distribution of each split, as a dictionary.
 
     Raises:
-        UserError: The configuration cannot be built, the data has changed since the run started, or the folder cannot be written.
+        UserError: The configuration cannot be built, the data has changed since the run started, or the folder cannot be written; or
+            `training.initial_weights` does not fit, or was trained on a class of the test.
         NonFiniteError: A loss or meta-gradient was NaN or infinite.
     """
     build.runtime(config)
@@ -40,13 +41,16 @@ def train(config, folder):
         data_record.check(folder.data, record, splits)
     elif folder.has_checkpoints() and splits["train"].bank:
         data_record.unknown(folder.data)
+    earlier = ()
+    if config.training.initial_weights is not None:
+        earlier = initial_weights.load(learner, config, splits)
     with folder.alone():
         folder.begin(config, data_record.describe(splits))
         fit(config, folder, learner, splits)
         if config.training.keep_best:
             load_best(learner, folder)
         task = places.unplaced(config.resolved()["task"])  # a model may be handed on
-        learner.trained_on = {"task": task, "classes": build.class_names(splits["train"])}
+        learner.trained_on = {"task": task, "classes": (*build.class_names(splits["train"]), *earlier)}
         with replacing(folder.model) as part:
             learner.save(part)
     return splits

@@ -10,7 +10,9 @@ from stochlwta_tf.config import yaml_file
 from stochlwta_tf.training.records import read
 from tests.helpers import REPOSITORY
 
-WORDS = [REPOSITORY / name for name in ("docs/findings.md", "docs/protocols.md", "results/discussion.md", "README.md")]
+WORDS = [
+    REPOSITORY / name for name in ("docs/findings.md", "docs/protocols.md", "docs/reproducibility.md", "results/discussion.md", "README.md")
+]
 _CLAIM = re.compile(r"(?<![\w.])[−-]?\d+\.\d+(?![\w.]\d)|(?<![\w.,])[−-]?\d+(?= (?:%|points))")
 _LEVELS = (90.0, 95.0)  # of intervals and bands
 _RUN = re.compile(r"`((?:omniglot|sinusoid|cifar100|miniimagenet|glyphs)_\w+)(?:-seed(\d+))?`")
