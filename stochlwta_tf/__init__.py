@@ -12,7 +12,7 @@ import wrapt
 
 __version__ = "0.1.0"
 _MODULES = ("layers", "learners", "networks", "objectives", "random", "tasks")
-_FUNCTIONS = {"load": "inference", "read_pictures": "inference"}
+_FUNCTIONS = {"load": "inference", "models": "inference", "read_pictures": "inference"}
 __all__ = [*_MODULES, *_FUNCTIONS]
 
 

@@ -70,4 +70,5 @@ def test_classes_are_registered_whichever_import_comes_first(first):
 def test_every_package_is_in_the_wheel():
     text = (ROOT / "pyproject.toml").read_text(encoding="utf-8")
     listed = re.findall(r'"(stochlwta_tf[\w.]*)"', re.search(r"^packages = \[(.*?)\]", text, re.S | re.M)[1])
-    assert sorted(listed) == sorted([*find_packages(ROOT, include=["stochlwta_tf", "stochlwta_tf.*"]), "stochlwta_tf.configs"])
+    found = find_packages(ROOT, include=["stochlwta_tf", "stochlwta_tf.*"])
+    assert sorted(listed) == sorted([*found, "stochlwta_tf.configs", "stochlwta_tf.models"])

@@ -1,4 +1,4 @@
-"""What a configuration may name: `train.py --list`, and the options of one name: `train.py --list omniglot`."""
+"""What can be named: `train.py --list`, and the options of one name: `train.py --list omniglot`."""
 
 import inspect
 import json
@@ -8,12 +8,13 @@ import pydantic
 from stochlwta_tf.config import configuration, lookup, suites, yaml_file
 from stochlwta_tf.config.schema import options_of, unknown
 from stochlwta_tf.errors import ConfigurationError
+from stochlwta_tf.inference import card, models
 
 _BOUNDS = {"minimum": "≥", "exclusiveMinimum": ">", "maximum": "≤", "exclusiveMaximum": "<"}
 
 
 def text(name=None):
-    """Tasks, networks, learners, suites and configurations, a line each; or the options of one task, network or learner.
+    """Tasks, networks, learners, suites, configurations and models, a line each; or the options of one task, network or learner.
 
     Args:
         name: Of a task, a network or a learner.
@@ -44,6 +45,8 @@ def _everything(registries):
     yield "configurations (--config NAME):"
     files = {path.stem: path for folder in reversed(lookup.folders()) for path in sorted(folder.glob("*.yaml"))}
     yield from _columns((name, _comment(path)) for name, path in sorted(files.items()))
+    yield "models (load(NAME); predict.py --run NAME):"
+    yield from _columns((name, card(name)["title"]) for name in models())
 
 
 def _options(kind, name, named):

@@ -5,6 +5,7 @@ import pytest
 from stochlwta_tf.cli import evaluate, listing, predict, train
 from stochlwta_tf.config import lookup
 from stochlwta_tf.errors import ConfigurationError
+from stochlwta_tf.inference import models
 from stochlwta_tf.learners import LEARNERS
 from stochlwta_tf.networks import NETWORKS
 from stochlwta_tf.tasks import TASKS
@@ -15,7 +16,7 @@ def test_everything_that_may_be_named_has_a_line(capsys):
     lines = capsys.readouterr().out.splitlines()
     listed = [line.split()[0] for line in lines if line.startswith("  ")]
     configurations = sorted(path.stem for path in lookup.PACKAGED.glob("*.yaml"))
-    assert listed == [*TASKS, *NETWORKS, *LEARNERS, *lookup.suites(), *configurations]
+    assert listed == [*TASKS, *NETWORKS, *LEARNERS, *lookup.suites(), *configurations, *models()]
     assert all(len(line.split(maxsplit=1)) == 2 for line in lines)
 
 
