@@ -20,7 +20,7 @@ def main(argv=None):
     parser.add_argument("--set", metavar="KEY=VALUE", nargs="+", action="extend", default=[], help="override keys, such as task.way=20")
     parser.add_argument("--out", metavar="DIR", help="the run's folder (default: runs/<name>-seed<seed>)")
     parser.add_argument("--resume", action="store_true", help="resume the run in --out from its last checkpoint, if there is one")
-    parser.add_argument("--from", dest="start", metavar="RUN", help="start from the weights of a run's folder or a .keras file")
+    parser.add_argument("--from", metavar="RUN", help="start from the weights of a run's folder or a .keras file")
     parser.add_argument("--show", action="store_true", help="print every value with the file it comes from, and sizes; train nothing")
     parser.add_argument(
         "--list", metavar="NAME", nargs="?", const=True, help="list tasks, networks, learners, suites, configurations, or one's options"
@@ -31,8 +31,8 @@ def main(argv=None):
     parser.add_argument("--columns", metavar="NAME", nargs="+", help="with --suite: only the runs of these columns")
     parser.add_argument("--seeds", metavar="N", nargs="+", type=int, help="with --suite: run these seeds instead of the suite's")
     arguments = start.parsed(parser, argv)
-    if arguments.start is not None:
-        arguments.set.append(f"training.initial_weights={json.dumps(arguments.start)}")
+    if (start_from := vars(arguments)["from"]) is not None:
+        arguments.set.append(f"training.initial_weights={json.dumps(start_from)}")
     if arguments.list is not None:
         return exit_status(lambda: _list(arguments.list))
     if arguments.suite:

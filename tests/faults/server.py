@@ -129,6 +129,8 @@ def _train(request, errors):
     os.dup2(errors, 2)
     for number in (0, 1):
         os.dup2(os.open(os.devnull, os.O_RDWR), number)
+    # The streams of the parent remember whether what it printed to can be sought in, such as a file.
+    sys.stdout, sys.stderr = (open(number, "w", encoding="utf-8", closefd=False) for number in (1, 2))
     try:
         if request["sabotage"]:
             name, options = request["sabotage"]

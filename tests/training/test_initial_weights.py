@@ -88,7 +88,7 @@ def test_a_class_of_the_test_that_was_trained_on_is_refused(finished, source, tm
         (["--from", "nowhere"], "nowhere, which does not exist"),
         (["--from", "data"], "has no trained model"),
         (["--from", "run", "--set", "network.units=[4]"], "training.initial_weights must be of the shapes [(75, 4), (4,), (4, 2), (2,)]"),
-        (["--from", ""], "--from"),
+        (["--from", ""], "error: --from must not be empty"),
     ],
 )
 def test_what_cannot_be_started_from_is_one_line(options, message, finished, tmp_path, monkeypatch, capfd):  # noqa: F811
