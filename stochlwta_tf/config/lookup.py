@@ -7,8 +7,20 @@ from pathlib import Path
 from stochlwta_tf.errors import ConfigurationError
 
 _PACKAGE = Path(__file__).parents[1]
-#: Those of the package: inside it when it is installed, next to it in a checkout.
-PACKAGED = _PACKAGE / "configs" if (_PACKAGE / "configs").is_dir() else _PACKAGE.parent / "configs"
+
+
+def packaged(name):
+    """A folder that comes with the package: inside it when it is installed, next to it in a checkout.
+
+    Example:
+
+        packaged("models")  # Path(".../site-packages/stochlwta_tf/models")
+    """
+    inside = _PACKAGE / name
+    return inside if inside.is_dir() else _PACKAGE.parent / name
+
+
+PACKAGED = packaged("configs")
 
 
 def folders(name="."):

@@ -25,9 +25,9 @@ def load(source: str | Path) -> MetaLearner:
 
     >>> load("omniglot_5w1s").adapt_to(support_x, support_y).predict(query_x).labels
     """
-    known = models()
     if os.path.lexists(Path(source).expanduser()):
         return build.saved_learner(model_file(source))
+    known = models()
     if str(source) in known:
         return build.saved_learner(known[str(source)])
     raise UserError(

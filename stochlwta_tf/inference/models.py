@@ -3,11 +3,7 @@
 from pathlib import Path
 from typing import Any
 
-import yaml
-
-_PACKAGE = Path(__file__).parents[1]
-#: Inside the package when it is installed, next to it in a checkout.
-_FOLDER = _PACKAGE / "models" if (_PACKAGE / "models").is_dir() else _PACKAGE.parent / "models"
+from stochlwta_tf.config import lookup, yaml_file
 
 
 def models() -> dict[str, Path]:
@@ -18,7 +14,7 @@ def models() -> dict[str, Path]:
     >>> sorted(models())[0]
     'omniglot_5w1s'
     """
-    return {path.stem: path for path in sorted(_FOLDER.glob("*.keras"))}
+    return {path.stem: path for path in sorted(lookup.packaged("models").glob("*.keras"))}
 
 
 def card(name: str) -> dict[str, Any]:
@@ -32,5 +28,5 @@ def card(name: str) -> dict[str, Any]:
     >>> card("omniglot_5w1s")["task"]["way"]
     5
     """
-    loaded: dict[str, Any] = yaml.safe_load(models()[name].with_suffix(".yaml").read_text(encoding="utf-8"))
+    loaded: dict[str, Any] = yaml_file.read(models()[name].with_suffix(".yaml"))
     return loaded

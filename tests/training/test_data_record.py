@@ -3,48 +3,14 @@
 import json
 import shutil
 
-import numpy as np
 import pytest
-import yaml
-from PIL import Image
 
 from stochlwta_tf.cli import evaluate, train
 from stochlwta_tf.errors import UserError
 from stochlwta_tf.training import data_record
 from stochlwta_tf.training.records import read
 from stochlwta_tf.training.run_folder import RunFolder
-
-TINY = {
-    "name": "own",
-    "task": {"name": "image_folder", "size": 5, "way": 2, "queries": 2, "class_split": [0.5, 0.2, 0.3]},
-    "network": {"name": "mlp", "units": [3]},
-    "learner": {"name": "fomaml", "inner_steps": 1},
-    "optimizer": {"name": "sgd", "learning_rate": 0.1},
-    "training": {"iterations": 2, "meta_batch_size": 2, "log_every": 1},
-    "evaluation": {"tasks": 4, "batch": 2},
-}
-
-
-def picture(folder, name, seed, number=0):
-    pixels = np.random.default_rng([seed, number]).integers(0, 256, (5, 5, 3), "uint8")
-    (folder / name).mkdir(parents=True, exist_ok=True)
-    Image.fromarray(pixels).save(folder / name / f"{number}.png")
-
-
-@pytest.fixture(scope="module")
-def finished(tmp_path_factory):
-    """A folder with `data` of ten classes and a finished `run` on it."""
-    root = tmp_path_factory.mktemp("finished")
-    for c in range(10):
-        for number in range(3):
-            picture(root / "data", f"c{c}", c, number)
-    (root / "own.yaml").write_text(yaml.safe_dump(TINY))
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("STOCHLWTA_CACHE", str(root / "cache"))
-        patch.chdir(root)
-        options = ["--config", "own.yaml", "--set", "task.data_dir=data", "--out", "run"]
-        assert train.main(options) == 0
-    return root
+from tests.helpers.own_pictures import picture
 
 
 @pytest.fixture

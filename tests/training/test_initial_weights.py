@@ -10,7 +10,7 @@ from stochlwta_tf.config import configuration, identity
 from stochlwta_tf.errors import ConfigurationError
 from stochlwta_tf.training import build, initial_weights
 from stochlwta_tf.training.run_folder import RunFolder
-from tests.training.test_data_record import TINY, finished  # noqa: F401 (a fixture)
+from tests.helpers.own_pictures import TINY
 
 LEARNS_RATES = {**TINY, "learner": {"name": "fomaml", "inner_steps": 1, "learn_inner_rates": True}}
 
@@ -30,18 +30,18 @@ def equal(one, other):
 
 
 @pytest.fixture
-def source(finished, monkeypatch):  # noqa: F811
+def source(finished, monkeypatch):
     monkeypatch.setenv("STOCHLWTA_CACHE", str(finished / "cache"))
     return keras.saving.load_model(finished / "run" / "model.keras")
 
 
-def test_the_weights_are_those_of_the_run_and_its_classes_are_named(finished, source):  # noqa: F811
+def test_the_weights_are_those_of_the_run_and_its_classes_are_named(finished, source):
     learner, classes, before = loaded(TINY, finished / "run", finished)
     assert equal(learner.get_weights(), source.get_weights()) and not equal(before, source.get_weights())
     assert sorted(classes) == sorted(source.trained_on["classes"]) and len(classes) == 5
 
 
-def test_another_learner_takes_the_network_and_one_of_the_same_kind_what_it_learned(finished, source, tmp_path):  # noqa: F811
+def test_another_learner_takes_the_network_and_one_of_the_same_kind_what_it_learned(finished, source, tmp_path):
     rates, _, _ = loaded(LEARNS_RATES, finished / "run", finished)
     assert equal(rates.network.get_weights(), source.network.get_weights())
     rates.set_weights([2.0 * w for w in rates.get_weights()])
@@ -51,7 +51,7 @@ def test_another_learner_takes_the_network_and_one_of_the_same_kind_what_it_lear
     assert equal(other.network.get_weights(), rates.network.get_weights()) and len(other.weights) < len(rates.weights)
 
 
-def test_a_run_goes_on_from_another_and_resumes(finished, source, tmp_path, monkeypatch, capfd):  # noqa: F811
+def test_a_run_goes_on_from_another_and_resumes(finished, source, tmp_path, monkeypatch, capfd):
     monkeypatch.chdir(finished)
     options = ["--config", "own.yaml", "--from", "run", "--set", "task.data_dir=data", "seed=1", "--out", str(tmp_path / "on")]
     assert train.main(options) == 0, capfd.readouterr().err
@@ -72,7 +72,7 @@ def test_it_is_no_repetition_of_a_training_from_fresh_weights():
     assert identity.difference(identity.training(fresh), identity.training(started)) == ("training.initial_weights", None, "run")
 
 
-def test_a_class_of_the_test_that_was_trained_on_is_refused(finished, source, tmp_path):  # noqa: F811
+def test_a_class_of_the_test_that_was_trained_on_is_refused(finished, source, tmp_path):
     config = configuration.from_dict({**TINY, "task": {**TINY["task"], "data_dir": str(finished / "data")}})
     test_class = build.class_names(build.tasks(config, "test"))[0]
     source.trained_on = {**source.trained_on, "classes": [test_class]}
@@ -91,7 +91,7 @@ def test_a_class_of_the_test_that_was_trained_on_is_refused(finished, source, tm
         (["--from", ""], "error: --from must not be empty"),
     ],
 )
-def test_what_cannot_be_started_from_is_one_line(options, message, finished, tmp_path, monkeypatch, capfd):  # noqa: F811
+def test_what_cannot_be_started_from_is_one_line(options, message, finished, tmp_path, monkeypatch, capfd):
     monkeypatch.chdir(finished)
     monkeypatch.setenv("STOCHLWTA_CACHE", str(finished / "cache"))
     command = ["--config", "own.yaml", *options, "--out", str(tmp_path / "run"), "--set", "task.data_dir=data"]
