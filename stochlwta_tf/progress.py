@@ -18,17 +18,21 @@ class Lines:
     Args:
         title: What is done.
         total: How much there is of it.
-        done: How much of it was done before.
 
     Example:
 
     >>> lines = Lines("Testing", 600)
-    >>> lines.update(50, "0.71 s a task")
+    >>> lines.begin(50)  # of which the first compiled
+    >>> lines.update(100, "0.71 s a task")
     """
 
-    def __init__(self, title: str, total: int, done: int = 0) -> None:
-        self._title, self._total, self._first = title, total, done
-        self._start, self._next = time.perf_counter(), 0.0
+    def __init__(self, title: str, total: int) -> None:
+        self._title, self._total = title, total
+        self._begun, self._next = (0.0, 0), 0.0
+
+    def begin(self, done: int) -> None:
+        """Starts the clock for the time left, once what compiles, or was done in an earlier start, is done."""
+        self._begun = time.perf_counter(), done
 
     def update(self, done: int, text: str = "") -> None:
         """Says how far it is, if it is time to."""
@@ -36,13 +40,10 @@ class Lines:
         if now < self._next and done < self._total:
             return
         self._next = now + _EVERY
-        left = (now - self._start) / max(done - self._first, 1) * (self._total - done)
-        parts = [
-            f"{self._title}: {done}/{self._total}",
-            *([f"{_clock(left)} left"] if done < self._total else []),
-            *([text] if text else []),
-        ]
-        print(", ".join(parts), file=sys.stderr, flush=True)
+        start, first = self._begun
+        known = start and first < done < self._total
+        left = f"{_clock((now - start) / (done - first) * (self._total - done))} left" if known else ""
+        print(", ".join(filter(None, [f"{self._title}: {done}/{self._total}", left, text])), file=sys.stderr, flush=True)
 
 
 def tracked(items: Iterable[_Item], title: str, total: int, size: int = 1) -> Iterator[_Item]:
@@ -64,9 +65,13 @@ def tracked(items: Iterable[_Item], title: str, total: int, size: int = 1) -> It
         yield from track(items, title, total / size, console=console)
         return
     lines = Lines(title, total)
+    lines.update(0)
     for number, item in enumerate(items, 1):
         yield item
-        lines.update(min(number * size, total))
+        done = min(number * size, total)
+        if number == 1:  # which may have compiled
+            lines.begin(done)
+        lines.update(done)
 
 
 def _clock(seconds: float) -> str:

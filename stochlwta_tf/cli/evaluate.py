@@ -9,6 +9,7 @@ from stochlwta_tf.cli import report, start
 from stochlwta_tf.cli.exit_status import exit_status, stoppable
 from stochlwta_tf.config import configuration
 from stochlwta_tf.errors import ConfigurationError, UserError
+from stochlwta_tf.programs import program
 from stochlwta_tf.training import build
 from stochlwta_tf.training.run_folder import RunFolder
 
@@ -16,7 +17,7 @@ from stochlwta_tf.training.run_folder import RunFolder
 def main(argv=None):
     """Evaluates the model of a run folder; returns the exit status."""
     parser = argparse.ArgumentParser(
-        prog=start.program("evaluate.py"), description="Tests a run's trained model on new tasks, or reports on many runs."
+        prog=program("evaluate.py"), description="Tests a run's trained model on new tasks, or reports on many runs."
     )
     parser.add_argument("--version", action="version", version=f"stochlwta-tf {stochlwta_tf.__version__}")
     parser.add_argument("--run", metavar="DIR", help="the run's folder")

@@ -1,31 +1,37 @@
 """What can be named: `train.py --list`, and the options of one name: `train.py --list omniglot`."""
 
 import inspect
+import itertools
 import json
+import re
+import textwrap
 
+import docstring_parser
 import pydantic
 
-from stochlwta_tf.config import configuration, lookup, suites, yaml_file
-from stochlwta_tf.config.schema import options_of, unknown
+from stochlwta_tf.config import configuration, lookup, plugins, suites, yaml_file
+from stochlwta_tf.config.schema import options_of, sources_of, unknown
 from stochlwta_tf.errors import ConfigurationError
 from stochlwta_tf.inference import card, models
 
 _BOUNDS = {"minimum": "≥", "exclusiveMinimum": ">", "maximum": "≤", "exclusiveMaximum": "<"}
 
 
-def text(name=None):
+def text(name=None, modules=()):
     """Tasks, networks, learners, suites, configurations and models, a line each; or the options of one task, network or learner.
 
     Args:
         name: Of a task, a network or a learner.
+        modules: Modules that register more of them, as under a configuration's key `import`; installed packages' are included anyway.
 
     Raises:
-        ConfigurationError: There is no such name.
+        ConfigurationError: There is no such name, or a module cannot be imported.
 
     Example:
 
     >>> print(text("maml"))
     """
+    plugins.load(modules, "--list")
     registries = configuration.registries()
     if name is None:
         return "\n".join(_everything(registries))
@@ -51,11 +57,20 @@ def _everything(registries):
 
 def _options(kind, name, named):
     yield f"{kind}.name: {name}: {_summary(named)}"
-    rows = []
+    meanings = _meanings(named)
     for option, (hint, default) in options_of(named, configuration.GIVEN[kind]).items():
-        value = "required" if default is ... else json.dumps(default, default=str)
-        rows.append((f"{kind}.{option}", value, _type(hint)))
-    yield from _columns(rows)
+        value = "required" if default is ... else f"{json.dumps(default, default=str)} by default"
+        yield f"  {kind}.{option}: {_type(hint)}; {value}"
+        yield from textwrap.wrap(meanings.get(option, ""), 110, initial_indent="      ", subsequent_indent="      ")
+
+
+def _meanings(named):
+    """What each option means, by the docstrings of what declares it."""
+    meanings = {}
+    for source in sources_of(named):
+        for parameter in docstring_parser.parse(inspect.getdoc(source) or "", docstring_parser.DocstringStyle.GOOGLE).params:
+            meanings.setdefault(parameter.arg_name, " ".join((parameter.description or "").split()))
+    return meanings
 
 
 def _type(hint):
@@ -71,8 +86,10 @@ def _accepted(schema):
     if schema.get("type") == "array":
         parts = schema.get("prefixItems", [schema.get("items", {})])
         return f"list of {', '.join(map(_accepted, parts))}"
-    bounds = (f"{sign} {schema[key]:g}" for key, sign in _BOUNDS.items() if key in schema)
-    return " ".join([schema.get("type", "any"), *bounds])
+    if "minimum" in schema and "maximum" in schema:
+        return f"{schema['type']} from {schema['minimum']:g} to {schema['maximum']:g}"
+    bounds = " and ".join(f"{sign} {schema[key]:g}" for key, sign in _BOUNDS.items() if key in schema)
+    return " ".join(filter(None, [schema.get("type", "any"), bounds]))
 
 
 def _summary(named):
@@ -80,9 +97,10 @@ def _summary(named):
 
 
 def _comment(path):
-    """The first comment of a configuration file, or what it extends."""
-    first = path.read_text(encoding="utf-8").splitlines()[0]
-    return first.removeprefix("#").strip() if first.startswith("#") else str(yaml_file.read(path).get("name", ""))
+    """The first sentence of the comment that a configuration file begins with, or its name."""
+    lines = itertools.takewhile(lambda line: line.startswith("#"), path.read_text(encoding="utf-8").splitlines())
+    comment = " ".join(line.removeprefix("#").strip() for line in lines)
+    return re.split(r"\. (?=[A-Z])", comment)[0].rstrip(".") or str(yaml_file.read(path).get("name", ""))
 
 
 def _columns(rows):

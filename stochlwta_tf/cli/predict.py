@@ -10,6 +10,7 @@ import stochlwta_tf
 from stochlwta_tf.cli import start
 from stochlwta_tf.cli.exit_status import exit_status
 from stochlwta_tf.errors import DataError, UserError
+from stochlwta_tf.programs import program
 from stochlwta_tf.training.run_folder import write_text
 
 _EPILOG = """The label of a support picture is the name of its folder. A row has the file, its label, the entropy of the probabilities
@@ -19,7 +20,7 @@ in nats (0: certain), the mutual information of draws and label where draws diff
 def main(argv=None):
     """Adapts a trained model to labelled pictures and labels others; returns the exit status."""
     parser = argparse.ArgumentParser(
-        prog=start.program("predict.py"), description="Labels pictures, given a few labelled ones of each class.", epilog=_EPILOG
+        prog=program("predict.py"), description="Labels pictures, given a few labelled ones of each class.", epilog=_EPILOG
     )
     parser.add_argument("--version", action="version", version=f"stochlwta-tf {stochlwta_tf.__version__}")
     parser.add_argument("--run", metavar="DIR", required=True, help="the run's folder, or a .keras file")

@@ -1,13 +1,11 @@
 """The test of a run's model: predict, measure, write, draw, print."""
 
-import functools
-
 import numpy as np
 from rich.console import Console
 from rich.table import Table
 
 from stochlwta_tf import metrics
-from stochlwta_tf.evaluation import evaluate, inner_steps, measures_of, predict
+from stochlwta_tf.evaluation import inner_steps, measures_of, predict
 from stochlwta_tf.evaluation.result import result_of
 from stochlwta_tf.figures import predictions as predictions_figure
 from stochlwta_tf.figures import style, titles
@@ -38,8 +36,8 @@ def run_test(config, folder, distribution, trained):
     measures = measures_of(predictions, distribution.rules)
     result = result_of(config, learner, distribution, predictions, measures, trained, folder.metrics)
     if config.evaluation.inner_step_counts:
-        test = functools.partial(evaluate, tasks=distribution, n=config.evaluation.tasks, progress=True)
-        result["after_steps"] = inner_steps.after_steps(learner, config.evaluation.inner_step_counts, test)
+        counts, tasks = config.evaluation.inner_step_counts, config.evaluation.tasks
+        result["after_steps"] = inner_steps.after_steps(learner, counts, distribution, tasks, measures)
     write_json(folder.evaluation, result)
     if distribution.rules is None and (distribution.input_shape, distribution.outputs) == ((1,), 1):
         shown = np.flatnonzero(np.isfinite(measures["mse"].each[: distribution.batch]))[:_SHOWN]

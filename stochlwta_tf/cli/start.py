@@ -4,7 +4,6 @@ import contextlib
 import os
 import subprocess
 import sys
-from pathlib import Path
 
 from stochlwta_tf.cli.exit_status import any_console
 from stochlwta_tf.errors import UserError
@@ -24,17 +23,6 @@ for line in sys.stdin.buffer:
         sys.stderr.buffer.write(line)
         sys.stderr.buffer.flush()
 """
-
-
-def program(script):
-    """The name of a command in its help: `train.py`, or `stochlwta-train` where it was started as that.
-
-    Example:
-
-        program("train.py")
-    """
-    name = Path(sys.argv[0]).stem
-    return name if name.startswith("stochlwta-") else script
 
 
 def parsed(parser, argv):

@@ -16,7 +16,7 @@ from stochlwta_tf.training.run_folder import write_json, writing
 
 def main(argv=None):
     """Times configurations; returns the exit status."""
-    parser = argparse.ArgumentParser(prog=start.program("python -m stochlwta_tf.cli.timing"), description=__doc__.splitlines()[0])
+    parser = argparse.ArgumentParser(prog="python -m stochlwta_tf.cli.timing", description=__doc__.splitlines()[0])
     parser.add_argument("--suite", metavar="NAME", help="time every configuration of the suite's columns of times and parameters")
     parser.add_argument("--config", metavar="FILE", nargs="+", action="extend", default=[], help="time these configurations")
     parser.add_argument("--set", metavar="KEY=VALUE", nargs="+", action="extend", default=[], help="override keys of all of them")

@@ -8,6 +8,7 @@ import stochlwta_tf
 from stochlwta_tf.cli import start
 from stochlwta_tf.cli.exit_status import exit_status, stoppable
 from stochlwta_tf.config import configuration, suites
+from stochlwta_tf.programs import program
 from stochlwta_tf.training.run_folder import RunFolder
 
 _EPILOG = "Exit status: 0 done, 2 invalid input, 3 a loss was not finite, 130 or 143 stopped by a signal."
@@ -15,7 +16,7 @@ _EPILOG = "Exit status: 0 done, 2 invalid input, 3 a loss was not finite, 130 or
 
 def main(argv=None):
     """Trains what a configuration describes, saves it and evaluates it; returns the exit status."""
-    parser = argparse.ArgumentParser(prog=start.program("train.py"), description="Meta-trains a learner and evaluates it.", epilog=_EPILOG)
+    parser = argparse.ArgumentParser(prog=program("train.py"), description="Meta-trains a learner and evaluates it.", epilog=_EPILOG)
     parser.add_argument("--config", metavar="FILE", help="configuration file, or the name of one; with --resume the run's own by default")
     parser.add_argument("--set", metavar="KEY=VALUE", nargs="+", action="extend", default=[], help="override keys, such as task.way=20")
     parser.add_argument("--out", metavar="DIR", help="the run's folder (default: runs/<name>-seed<seed>)")
@@ -23,7 +24,11 @@ def main(argv=None):
     parser.add_argument("--from", metavar="RUN", help="start from the weights of a run's folder or a .keras file")
     parser.add_argument("--show", action="store_true", help="print every value with the file it comes from, and sizes; train nothing")
     parser.add_argument(
-        "--list", metavar="NAME", nargs="?", const=True, help="list tasks, networks, learners, suites, configurations, or one's options"
+        "--list",
+        metavar="NAME",
+        nargs="?",
+        const=True,
+        help="list what can be named (with --config, what that imports too), or the options of one",
     )
     parser.add_argument("--version", action="version", version=f"stochlwta-tf {stochlwta_tf.__version__}")
     parser.add_argument("--suite", metavar="NAME", help="train the runs of configs/suites/NAME.yaml, into folders under --out")
@@ -34,7 +39,7 @@ def main(argv=None):
     if (start_from := vars(arguments)["from"]) is not None:
         arguments.set.append(f"training.initial_weights={json.dumps(start_from)}")
     if arguments.list is not None:
-        return exit_status(lambda: _list(arguments.list))
+        return exit_status(lambda: _list(None if arguments.list is True else arguments.list, arguments.config))
     if arguments.suite:
         if arguments.config or arguments.set or arguments.resume or arguments.show:
             parser.error("--suite can only be combined with --budget, --columns, --seeds and --out")
@@ -46,11 +51,12 @@ def main(argv=None):
     return exit_status(lambda: _main(arguments))
 
 
-def _list(name):
+def _list(name, config):
+    modules = configuration.read(config, []).get("import", ()) if config else ()
     start.tensorflow()
     from stochlwta_tf.cli import listing
 
-    print(listing.text(None if name is True else name))
+    print(listing.text(name, modules))
 
 
 def _suite(arguments):
@@ -77,7 +83,7 @@ def _main(arguments):
     from stochlwta_tf.training import build
     from stochlwta_tf.training.train import train
 
-    with stoppable(f"stopped; resume with: train.py --resume --out {folder.path}"):
+    with stoppable(f"stopped; resume with: {program('train.py')} --resume --out {folder.path}"):
         splits = train(config, folder)
         if config.evaluation.after_training:
             run_test(config, folder, splits["test"], build.class_names(splits["train"]))

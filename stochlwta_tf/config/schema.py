@@ -46,7 +46,8 @@ def options_of(callable_, given):
     (<class 'bool'>, False)
     """
     found = {}
-    for function in _signatures(callable_):
+    for source in sources_of(callable_):
+        function = source.__init__ if inspect.isclass(source) else source
         hints = get_type_hints(function, include_extras=True)
         for name, parameter in inspect.signature(function).parameters.items():
             if name == "self" or name in given or name in found or parameter.kind in _VARIABLE:
@@ -57,17 +58,23 @@ def options_of(callable_, given):
     return found
 
 
-def _signatures(callable_):
-    """The function, or the `__init__` of a class and of those that its `**options` are passed on to, up to Keras's own."""
+def sources_of(callable_):
+    """What declares a callable's options: itself, and the class or classes that its `**options` are passed on to, up to Keras's own.
+
+    Example:
+
+    >>> [source.__name__ for source in sources_of(FOMAML)]
+    ['FOMAML', 'MAML', 'MetaLearner']
+    """
     if not inspect.isclass(callable_):
         yield callable_
-        yield from _signatures(callable_.options_of) if hasattr(callable_, "options_of") else ()
+        yield from sources_of(callable_.options_of) if hasattr(callable_, "options_of") else ()
         return
     for base in inspect.getmro(callable_):
         if base.__module__.split(".")[0] in ("keras", "builtins"):
             return
         if "__init__" in vars(base):
-            yield base.__init__
+            yield base
             if not any(p.kind is inspect.Parameter.VAR_KEYWORD for p in inspect.signature(base.__init__).parameters.values()):
                 return
 

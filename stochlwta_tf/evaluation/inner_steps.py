@@ -4,10 +4,12 @@ from rich.console import Console
 from rich.table import Table
 
 from stochlwta_tf.errors import NonFiniteError
+from stochlwta_tf.evaluation.measured import measures_of
+from stochlwta_tf.evaluation.predictions import predict
 from stochlwta_tf.measures import MEASURES
 
 
-def after_steps(learner, counts, test):
+def after_steps(learner, counts, distribution, tasks, own):
     """The measures of a test after each of several numbers of inner steps, on the same tasks with the same noise.
 
     With zero steps the prediction is that of the meta-learned network; PLATIPUS still uses the support set's gradient in p(theta | S).
@@ -15,7 +17,9 @@ def after_steps(learner, counts, test):
     Args:
         learner: A `MetaLearner`.
         counts: Numbers of inner steps.
-        test: Function from a learner to its measures, `{name: Measured}`.
+        distribution: The test tasks.
+        tasks: How many.
+        own: The measures after the learner's own number of steps, `{name: Measured}`, which are not computed again.
 
     Returns:
         `{str(steps): {name: Measured.row()}}`, keys as in JSON. Numbers at which half of the tasks diverge are skipped, with a message.
@@ -23,7 +27,8 @@ def after_steps(learner, counts, test):
     results = {}
     for steps in counts:
         try:
-            measures = test(learner.with_options(test_inner_steps=steps))
+            tested = steps != learner.steps_at_test
+            measures = measures_of(predict(learner, distribution, tasks, True, steps), distribution.rules) if tested else own
         except NonFiniteError as error:  # the other numbers are still tested
             print(f"after {steps} inner steps: {error}")
             continue

@@ -39,7 +39,9 @@ class Predictions(NamedTuple):
         return self
 
 
-def predict(learner: MetaLearner, distribution: TaskDistribution, tasks: int, progress: bool = False) -> Predictions:
+def predict(
+    learner: MetaLearner, distribution: TaskDistribution, tasks: int, progress: bool = False, steps: int | None = None
+) -> Predictions:
     """Adapts to each of the first `tasks` tasks of a distribution and predicts its queries.
 
     Args:
@@ -47,15 +49,17 @@ def predict(learner: MetaLearner, distribution: TaskDistribution, tasks: int, pr
         distribution: A `TaskDistribution`.
         tasks: How many.
         progress: Whether to show how far it is, on standard error.
+        steps: Inner steps, the learner's `steps_at_test` by default.
 
     Returns:
         `Predictions`; not finite where the adaptation to a task diverged.
     """
     batches, seconds = [], []
-    for index in tracked(distribution.batches(tasks), "Testing", tasks, distribution.batch) if progress else distribution.batches(tasks):
+    title = f"Testing after {learner.steps_at_test if steps is None else steps} inner steps"
+    for index in tracked(distribution.batches(tasks), title, tasks, distribution.batch) if progress else distribution.batches(tasks):
         batch = distribution.sample(index)
         start = time.perf_counter()
-        draws = learner.predict_tasks(batch).numpy()  # the copy waits for the device
+        draws = learner.predict_tasks(batch, steps).numpy()  # the copy waits for the device
         seconds.append(time.perf_counter() - start)
         batches.append((batch.query_y.numpy(), draws, learner.predictive(draws).numpy()))
     query_y, outputs, mean = (np.concatenate(column)[:tasks] for column in zip(*batches, strict=True))

@@ -92,9 +92,9 @@ class ABML(MetaGradientLearner):
         rho = [r - self.inner_lr * g for r, g in zip(rho, rho_gradients)]
         return self.descend(mu, mu_gradients, self.inner_lr), rho, new_state
 
-    def adapt(self, psi, state, support_x, support_y, key):
+    def adapt(self, psi, state, support_x, support_y, key, steps=None):
         theta = self.values_of(psi, self.network.trainable_variables, self.rho)
-        steps = self.steps_at_test
+        steps = self.steps_at_test if steps is None else steps
 
         def step(i, mu, rho, state):
             return i + 1, *self.inner_step(i, mu, rho, theta, state, support_x, support_y, key)

@@ -165,11 +165,11 @@ class BMAML(MetaGradientLearner):
         examples = y.shape[0] or tf.cast(tf.shape(y)[0], particles.dtype)  # known only at run time where any number may come
         return self.inner_step(particles, loss, examples, random.fold_in(key, i, Stream.INNER_STEP), label)
 
-    def adapt(self, psi, state, support_x, support_y, key):
+    def adapt(self, psi, state, support_x, support_y, key, steps=None):
         def step(i, particles):
             return i + 1, self.support_step(i, particles, state, support_x, support_y, key)
 
-        steps = self.steps_at_test
+        steps = self.steps_at_test if steps is None else steps
         start = (tf.constant(0), self.initial(psi))
         return list(tf.while_loop(lambda i, _: i < steps, step, start, maximum_iterations=steps)[1:]), state
 

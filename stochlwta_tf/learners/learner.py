@@ -4,6 +4,7 @@ import functools
 import inspect
 import json
 import os
+from collections.abc import Sequence
 from typing import Annotated, Any, Literal
 
 import keras
@@ -21,7 +22,7 @@ from stochlwta_tf.learners.compiled_model import TRAINING_ONLY
 from stochlwta_tf.learners.final_activation import warn_of_probabilities
 from stochlwta_tf.learners.monitoring import set_direction
 from stochlwta_tf.learners.precision import check_precision
-from stochlwta_tf.learners.task_runner import TaskRunner
+from stochlwta_tf.learners.task_runner import TaskRunner, own_function
 from stochlwta_tf.learners.toolkit import MethodToolkit
 from stochlwta_tf.tasks.task import Task
 
@@ -34,7 +35,7 @@ class MetaLearner(MethodToolkit):
     A method is a subclass with two or three pure functions of one task, all on plain tensors (`psi` are the values of
     `learner.trainable_variables`, `state` those of the network's non-trainable ones):
 
-    - `adapt(psi, state, support_x, support_y, key)` → adapted weights, state: as in evaluation, in `steps_at_test` steps
+    - `adapt(psi, state, support_x, support_y, key, steps=None)` → adapted weights, state: as in evaluation, in `steps_at_test` steps
     - `task_update(psi, state, task)` → meta-gradient, (loss, score)
     - `predict_adapted(adapted, state, support_x, query_x, key)` → draws `[B, query, outputs]`; the base samples the network B times.
 
@@ -154,10 +155,22 @@ class MetaLearner(MethodToolkit):
         """Whether the draws of a prediction differ: then their spread is an uncertainty."""
         return samples_in_prediction(self.network)
 
-    def predict_tasks(self, tasks: Task) -> tf.Tensor:
-        """Adapts to each task of a batch and draws its queries' outputs: `[tasks, B, query, outputs]`."""
-        predict = self.compiled_function("predict", lambda: self.task_runner.map(self.task_predict))
-        return predict(*self.current_values(), tasks)
+    def predict_tasks(self, tasks: Task, steps: int | None = None) -> tf.Tensor:
+        """Adapts to each task of a batch and draws its queries' outputs: `[tasks, B, query, outputs]`.
+
+        Args:
+            tasks: A batch of tasks.
+            steps: Inner steps, `steps_at_test` by default.  All other numbers share one compiled function.
+        """
+        if steps in (None, self.steps_at_test):
+            predict = self.compiled_function("predict", lambda: self.task_runner.map(self.task_predict))
+            return predict(*self.current_values(), tasks)
+
+        def after(psi: Sequence[tf.Tensor], state: Sequence[tf.Tensor], tasks: Task, steps: tf.Tensor) -> tf.Tensor:
+            return self.task_runner.map(functools.partial(self.task_predict, steps=steps))(psi, state, tasks)
+
+        predict = self.compiled_function("predict after any number of steps", lambda: own_function(after))
+        return predict(*self.current_values(), tasks, tf.constant(steps))
 
     def predictive(self, draws: tf.Tensor) -> tf.Tensor:
         """Averages `[tasks, B, query, outputs]` over draws: class probabilities, or regression means."""

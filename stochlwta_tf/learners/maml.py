@@ -71,13 +71,13 @@ class MAML(MetaGradientLearner):
             gradients = [tf.stop_gradient(g) for g in gradients]
         return self.descend(weights, gradients, rates), state
 
-    def adapt(self, psi, state, support_x, support_y, key):
+    def adapt(self, psi, state, support_x, support_y, key, steps=None):
         weights, rates = self.initial(psi)
 
         def step(i, weights, state):
             return i + 1, *self.inner_step(i, weights, state, rates, support_x, support_y, key)
 
-        steps = self.steps_at_test
+        steps = self.steps_at_test if steps is None else steps
         start = (tf.constant(0), weights, list(state))
         return tf.while_loop(lambda i, *_: i < steps, step, start, maximum_iterations=steps)[1:]
 

@@ -95,7 +95,7 @@ class PLATIPUS(MetaGradientLearner):
         gradients, state = self.inner_gradient(weights, state, x, y, random.fold_in(key, i, Stream.INNER_STEP), f"inner step {i}")
         return self.descend(weights, gradients, self.inner_lr), state
 
-    def adapt(self, psi, state, support_x, support_y, key):
+    def adapt(self, psi, state, support_x, support_y, key, steps=None):
         means, stds = self.prior(psi, state, support_x, support_y, key)
         keys = random.split(key, self.draws, Stream.PREDICTION)
         thetas = self.task_runner.map_draws(lambda k: self.to_vector(self.sample(means, stds, k)), keys)
@@ -107,7 +107,7 @@ class PLATIPUS(MetaGradientLearner):
 
             return i + 1, self.task_runner.map_draws(one, (vectors, keys))
 
-        steps = self.steps_at_test
+        steps = self.steps_at_test if steps is None else steps
         return list(tf.while_loop(lambda i, _: i < steps, step, (tf.constant(0), thetas), maximum_iterations=steps)[1:]), state
 
     def meta_loss(self, psi, state, task):

@@ -99,8 +99,9 @@ class Reptile(MetaLearner):
         start = (tf.constant(0), self.parted(psi)[0], list(state), self.adam_state(psi), zero, zero)
         return tf.while_loop(lambda i, *_: i < steps, step, start, maximum_iterations=steps)[1:]
 
-    def adapt(self, psi, state, support_x, support_y, key):
-        weights, state, *_ = self.inner_steps_from(psi, state, support_x, support_y, key, self.steps_at_test)
+    def adapt(self, psi, state, support_x, support_y, key, steps=None):
+        steps = self.steps_at_test if steps is None else steps
+        weights, state, *_ = self.inner_steps_from(psi, state, support_x, support_y, key, steps)
         return weights, state
 
     def task_update(self, psi, state, task):

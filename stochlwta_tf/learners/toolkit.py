@@ -122,10 +122,16 @@ class MethodToolkit(CompiledModel):
         return self.inner_steps if self.test_inner_steps is None else self.test_inner_steps
 
     def adapt(
-        self, psi: Sequence[tf.Tensor], state: Sequence[tf.Tensor], support_x: tf.Tensor, support_y: tf.Tensor, key: tf.Tensor
+        self,
+        psi: Sequence[tf.Tensor],
+        state: Sequence[tf.Tensor],
+        support_x: tf.Tensor,
+        support_y: tf.Tensor,
+        key: tf.Tensor,
+        steps: int | tf.Tensor | None = None,
     ) -> tuple[list, Tensors]:
-        """Adapts to a support set as evaluation and prediction do: the adapted weights and state."""
-        raise NotImplementedError(f"{type(self).__name__} must implement adapt(psi, state, support_x, support_y, key).")
+        """Adapts to a support set as evaluation and prediction do, in `steps_at_test` steps by default: the adapted weights and state."""
+        raise NotImplementedError(f"{type(self).__name__} must implement adapt(psi, state, support_x, support_y, key, steps=None).")
 
     def task_update(self, psi: Sequence[tf.Tensor], state: Sequence[tf.Tensor], task: Task) -> tuple[Tensors, tuple[tf.Tensor, tf.Tensor]]:
         """What one task contributes to training: the meta-gradient, and (loss, score)."""
@@ -141,9 +147,11 @@ class MethodToolkit(CompiledModel):
 
         return self.task_runner.map_draws(draw, random.split(key, self.draws, Stream.PREDICTION))
 
-    def task_predict(self, psi: Sequence[tf.Tensor], state: Sequence[tf.Tensor], task: Task, **how: Any) -> tf.Tensor:
+    def task_predict(
+        self, psi: Sequence[tf.Tensor], state: Sequence[tf.Tensor], task: Task, steps: int | tf.Tensor | None = None, **how: Any
+    ) -> tf.Tensor:
         """Adapts to a task's support set and predicts its queries, `[B, query, outputs]`; `how` goes to `call_on_query`."""
-        adapted, state = self.adapt(psi, state, task.support_x, task.support_y, task.key)
+        adapted, state = self.adapt(psi, state, task.support_x, task.support_y, task.key, steps)
         return self.predict_adapted(adapted, state, task.support_x, task.query_x, task.key, **how)
 
     def task_evaluate(self, psi: Sequence[tf.Tensor], state: Sequence[tf.Tensor], task: Task) -> tuple[tf.Tensor, tf.Tensor]:

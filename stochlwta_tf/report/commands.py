@@ -5,6 +5,7 @@ from pathlib import Path
 
 from stochlwta_tf.config import configuration, identity
 from stochlwta_tf.errors import ConfigurationError
+from stochlwta_tf.programs import words
 
 RUNS = "results/runs"  # where suites put their runs
 
@@ -38,7 +39,7 @@ def run_command(cell, group, runs):
         steps.append(test_command(cell, folder))
     elif group and group.protocol != group.trained:
         steps.append([*test, "--protocol", group.protocol])
-    return " && ".join(shlex.join(["python", *step]) for step in steps or [test])
+    return " && ".join(shlex.join(words(*step)) for step in steps or [test])
 
 
 def _holds(folder, config):

@@ -85,7 +85,7 @@ def listed(path: Path) -> PictureFiles:
         received = f"{beside} pictures that are in no folder" if beside else "none"
         raise DataError(f"{path} must hold a folder of pictures for each class, or name pictures. Received: {received}.")
     kinds = ", ".join(f"{kind} ({count})" for kind, count in sorted(left_out.items()))
-    return PictureFiles(sorted(pictures), splits, f"{left_out.total()} files are left out: {kinds}" if kinds else "")
+    return PictureFiles(sorted(pictures), splits, f"left out, as no pictures in a class's folder: {kinds}" if kinds else "")
 
 
 def pictures_in(folder: Path) -> list[Path]:

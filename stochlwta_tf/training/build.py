@@ -3,6 +3,7 @@
 import contextlib
 import inspect
 import os
+import re
 import zipfile
 
 from stochlwta_tf.config import configuration, optimizers
@@ -142,8 +143,13 @@ def saved_learner(path, distribution=None):
             raise ValueError("it is not a whole .keras file.")
         learner = keras.saving.load_model(path, safe_mode=True)
     except Exception as error:  # of a damaged file Keras, zipfile, zlib, json and HDF5 raise a dozen types
-        reason = (str(error).strip() or type(error).__name__).splitlines()[0][:200]
-        raise UserError(f"{path}: cannot be loaded, it is damaged or not a learner of this version: {reason}") from error
+        reason = (str(error).strip() or type(error).__name__).splitlines()[0]
+        if unknown := re.match("Could not locate class '(.*?)'", reason):
+            raise UserError(
+                f"{path}: has the class {unknown[1]}, which nothing has registered: import its module first, or give the folder of a run "
+                "whose configuration names the module under import."
+            ) from error
+        raise UserError(f"{path}: cannot be loaded, it is damaged or not a learner of this version: {reason[:200]}") from error
     if not isinstance(learner, MetaLearner):
         raise UserError(f"{path}: must be a learner that train.py saved. Received: a model of the class {type(learner).__name__}.")
     if distribution is None:

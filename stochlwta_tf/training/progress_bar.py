@@ -23,7 +23,7 @@ class ProgressBar(keras.callbacks.Callback):
 
     def __init__(self, iterations, epoch, done=0):
         super().__init__()
-        self._epoch_length, self._done, self._validated = epoch, done, {}
+        self._epoch_length, self._done, self._validated = epoch, done, ""
         self._start = self._next = 0.0
         console = Console(stderr=True)
         columns = (  # on a narrow terminal the metrics are cut, not the counts
@@ -37,10 +37,12 @@ class ProgressBar(keras.callbacks.Callback):
         )
         self._bar = Progress(*columns, console=console, disable=not console.is_terminal)
         self._task = self._bar.add_task("", total=iterations, completed=done, rate="", metrics="compiling")
-        self._lines = Lines("Training", iterations, done)
+        self._lines = Lines("Training", iterations)
 
     def on_train_begin(self, logs=None):
         self._bar.start()
+        if self._bar.disable:
+            self._lines.update(self._done, "compiling")
 
     def on_epoch_begin(self, epoch, logs=None):
         self._done = epoch * self._epoch_length
@@ -49,17 +51,20 @@ class ProgressBar(keras.callbacks.Callback):
         now, done = time.perf_counter(), self._done + batch + 1
         if not self._start:  # the first execution compiles, and would spoil the rate
             self._start, self._first = now, done
+            self._lines.begin(done)
         if not self._bar.disable and now > self._next:
             self._next = now + _REFRESH
             self._show(done, logs, now)
 
     def on_epoch_end(self, epoch, logs=None):
-        self._validated = {name: value for name, value in logs.items() if name.startswith("val_")} or self._validated
-        self._show((epoch + 1) * self._epoch_length, logs, time.perf_counter())
+        done = (epoch + 1) * self._epoch_length
+        self._validated = _text({name: value for name, value in logs.items() if name.startswith("val_")}, f" at {done}") or self._validated
+        self._show(done, logs, time.perf_counter())
 
     def _show(self, done, logs, now):
         rate = f"{(done - self._first) / (now - self._start):.1f}/s" if done > self._first else ""
-        metrics = "  ".join(f"{name} {float(value):.4g}" for name, value in {**logs, **self._validated}.items())
+        latest = _text({name: value for name, value in logs.items() if not name.startswith("val_")})
+        metrics = "  ".join(filter(None, [latest, self._validated]))
         if self._bar.disable:
             self._lines.update(done, ", ".join(filter(None, [rate, metrics])))
         else:
@@ -68,3 +73,7 @@ class ProgressBar(keras.callbacks.Callback):
     def close(self):
         """Restores the terminal; also after an error."""
         self._bar.stop()
+
+
+def _text(logs, when=""):
+    return "  ".join(f"{name} {float(value):.4g}{when}" for name, value in logs.items())

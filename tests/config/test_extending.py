@@ -1,6 +1,8 @@
 """docs/extending.md: its method is what it says, and a configuration trains it."""
 
+import os
 import re
+import subprocess
 import sys
 
 import keras
@@ -43,3 +45,24 @@ def test_only_the_head_is_adapted_and_the_rest_is_meta_trained(document):
     assert keras.saving.load_model(document / "model.keras").head == "output"
     gradient, _ = learner.task_update(psi, state, task)
     assert all(np.abs(g).sum() > 0 for g in gradient)
+
+
+LOAD = """
+import sys
+import pytest
+import stochlwta_tf
+from stochlwta_tf.errors import UserError
+
+with pytest.raises(UserError, match="has the class ANIL, which nothing has registered: import its module first, or give the folder"):
+    stochlwta_tf.load("run/model.keras")
+assert stochlwta_tf.load("run").head == "output"
+"""
+
+
+def test_a_run_imports_the_module_of_its_learner(document):
+    from my_methods import ANIL
+
+    (document / "run").mkdir()
+    ANIL(networks.mlp((1,), 1, units=(4,)), likelihood="gaussian").save(document / "run" / "model.keras")
+    (document / "run" / "config.yaml").write_text("import: [my_methods]\n")
+    subprocess.run([sys.executable, "-c", LOAD], check=True, env={**os.environ, "PYTHONPATH": str(REPOSITORY)})

@@ -28,20 +28,20 @@ class MyMAML(MAML):
 @pytest.fixture
 def module(tmp_path, monkeypatch):
     """A module in the working directory, which is not on the path."""
-    (tmp_path / "my_methods.py").write_text(PLUGIN)
+    (tmp_path / "methods_of_a_test.py").write_text(PLUGIN)
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(sys, "path", [place for place in sys.path if place])
-    yield "my_methods"
-    sys.modules.pop("my_methods", None)
+    yield "methods_of_a_test"
+    sys.modules.pop("methods_of_a_test", None)
     LEARNERS.pop("my_maml", None)
 
 
 def test_a_learner_of_another_module_is_checked_as_ours_are(module):
     values = {**changed(), "import": [module], "learner": {"name": "my_maml", "head": 2}}
     config = configuration.from_dict(values)
-    assert config.learner.head == 2 and next(iter(config.resolved().items())) == ("import", ["my_methods"])
+    assert config.learner.head == 2 and next(iter(config.resolved().items())) == ("import", ["methods_of_a_test"])
     assert configuration.from_dict(config.resolved()) == config
-    assert configuration.from_dict({**values, "import": module}).modules == ("my_methods",)
+    assert configuration.from_dict({**values, "import": module}).modules == ("methods_of_a_test",)
     with pytest.raises(ConfigurationError, match="learner.head must be greater than or equal to 1"):
         configuration.from_dict({**values, "learner": {"name": "my_maml", "head": 0}})
 

@@ -298,7 +298,10 @@ def test_a_picture_counts_once_in_its_class(folder, how, caplog):
         caplog.clear()
         tasks = make(folder, class_split=(5, 0, 0))
         note = "1 of 16 pictures have the pixels of another of their class and count once, the first in 'c1'"
-        assert tasks.notes == (note,) and caplog.messages == [f"{folder}: {note}.", f"{folder}: 5 files are left out: .txt (5)."]
+        assert tasks.notes == (note,) and caplog.messages == [
+            f"{folder}: {note}.",
+            f"{folder}: left out, as no pictures in a class's folder: .txt (5).",
+        ]
         assert tasks.bank.count.tolist() == [3] * 5 and support_among_queries(tasks) == 0
     assert make(folder, "test", class_split=(4, 0, 1)).notes == (note,) and len(caplog.messages) == 2
 
@@ -388,7 +391,7 @@ def test_what_is_left_out_is_counted(folder, caplog):
     (folder / "stray.png").write_bytes(b"")
     make(folder, class_split=(5, 0, 0))
     kinds = ".eps (1), .heic (1), .txt (5), links that lead nowhere (1), pictures that are in no folder (1), without an ending (1)"
-    assert caplog.messages == [f"{folder}: 10 files are left out: {kinds}."]
+    assert caplog.messages == [f"{folder}: left out, as no pictures in a class's folder: {kinds}."]
     (folder / "c1" / "x.png").write_bytes(b"%!PS-Adobe-3.0 EPSF-3.0\n%%BoundingBox: 0 0 9 9\n")
     with pytest.raises(DataError, match="c1/x.png .it is not a picture"):
         make(folder)
