@@ -10,8 +10,8 @@ from stochlwta_tf.evaluation.result import result_of
 from stochlwta_tf.figures import predictions as predictions_figure
 from stochlwta_tf.figures import style, titles
 from stochlwta_tf.measures import MEASURES
-from stochlwta_tf.training import build
-from stochlwta_tf.training.run_folder import replacing, write_json
+from stochlwta_tf.training import board, build
+from stochlwta_tf.training.run_folder import RunFolder, replacing, write_json
 
 _SHOWN = 6  # tasks in the figure of predictions
 
@@ -39,6 +39,8 @@ def run_test(config, folder, distribution, trained):
         counts, tasks = config.evaluation.inner_step_counts, config.evaluation.tasks
         result["after_steps"] = inner_steps.after_steps(learner, counts, distribution, tasks, measures)
     write_json(folder.evaluation, result)
+    if folder.evaluation == RunFolder(folder.path).evaluation:  # the run's own test, not one written elsewhere
+        board.write_test(folder, result)
     if distribution.rules is None and (distribution.input_shape, distribution.outputs) == ((1,), 1):
         shown = np.flatnonzero(np.isfinite(measures["mse"].each[: distribution.batch]))[:_SHOWN]
         draw(folder.figure, distribution.sample(0), predictions, shown, config.learner.name)

@@ -21,6 +21,7 @@ def main(argv=None):
     parser.add_argument("--set", metavar="KEY=VALUE", nargs="+", action="extend", default=[], help="override keys, such as task.way=20")
     parser.add_argument("--out", metavar="DIR", help="the run's folder (default: runs/<name>-seed<seed>)")
     parser.add_argument("--resume", action="store_true", help="resume the run in --out from its last checkpoint, if there is one")
+    parser.add_argument("--extend", metavar="N", type=int, help="let the finished run in --out go on for N more iterations")
     parser.add_argument("--from", metavar="RUN", help="start from the weights of a run's folder or a .keras file")
     parser.add_argument("--show", action="store_true", help="print every value with the file it comes from, and sizes; train nothing")
     parser.add_argument(
@@ -46,8 +47,12 @@ def main(argv=None):
         return exit_status(lambda: _suite(arguments))
     if arguments.budget or arguments.columns or arguments.seeds:
         parser.error("--budget, --columns and --seeds need --suite")
+    if arguments.extend is not None:
+        if arguments.config or arguments.set or arguments.show or arguments.out is None or arguments.extend < 1:
+            parser.error("--extend needs a number of 1 or more and --out, and cannot be combined with --config, --set, --from or --show")
+        return exit_status(lambda: _extend(arguments))
     if arguments.config is None and not (arguments.resume and arguments.out):
-        parser.error("--config is needed, or --resume with --out")
+        parser.error("--config is needed, or --resume with --out, or --extend with --out")
     return exit_status(lambda: _main(arguments))
 
 
@@ -67,6 +72,17 @@ def _suite(arguments):
     suite.main(arguments)
 
 
+def _extend(arguments):
+    folder = RunFolder(arguments.out)
+    configuration.read(folder.config)
+    start.tensorflow()
+    from stochlwta_tf.training import extension
+
+    config = extension.extended(folder, arguments.extend)
+    extension.begin(folder, config)
+    _train(config, folder)
+
+
 def _main(arguments):
     path = arguments.config or RunFolder(arguments.out).config
     configuration.read(path, arguments.set)  # what is wrong with a file itself is said before TensorFlow is loaded
@@ -79,6 +95,10 @@ def _main(arguments):
     config = configuration.load(path, arguments.set)
     folder = RunFolder(arguments.out or configuration.default_folder(config))
     folder.check(config, arguments.resume)
+    _train(config, folder)
+
+
+def _train(config, folder):
     from stochlwta_tf.cli.run_test import run_test
     from stochlwta_tf.training import build
     from stochlwta_tf.training.train import train

@@ -63,6 +63,13 @@ class Configuration(Section):
             )
         if training.keep_best and not training.validate_every:
             raise ValueError("training.keep_best needs training.validate_every above 0. Received: training.keep_best=true.")
+        if training.patience is not None and not training.validate_every:
+            raise ValueError(f"training.patience needs training.validate_every above 0. Received: training.patience={training.patience}.")
+        if list(training.extensions) != sorted({*training.extensions, training.iterations})[:-1]:
+            raise ValueError(
+                f"training.extensions must be increasing, and below training.iterations={training.iterations}. "
+                f"Received: training.extensions={list(training.extensions)}."
+            )
         if training.validate_every:
             multiple("training.validation_tasks", training.validation_tasks, "evaluation.batch", self.evaluation.batch)
         for learned, key in (("learn_inner_rates", "inner_lr"), ("learn_noise_std", "noise_std")):

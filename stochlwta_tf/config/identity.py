@@ -17,7 +17,7 @@ def training(config):
         "network": values["network"],
         "learner": _learner(values["learner"]),
         "optimizer": values["optimizer"],
-        "training": {key: values["training"][key] for key in ("meta_batch_size", "initial_weights")},
+        "training": {key: values["training"][key] for key in ("meta_batch_size", "initial_weights", "extensions")},
     }
 
 

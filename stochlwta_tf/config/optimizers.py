@@ -68,22 +68,31 @@ def problem(optimizer):
     return wrong
 
 
-def build(optimizer, iterations):
+def build(optimizer, iterations, start=0):
     """The Keras optimizer of a section `optimizer`, for a training of the given number of iterations.
 
     Schedules are as long as the training unless `schedule_arguments` has `decay_steps`.
+
+    Args:
+        optimizer: An `Optimizer`.
+        iterations: Of the training.
+        start: The iteration at which the schedule begins.
 
     Raises:
         ConfigurationError: A value that Keras does not accept.
     """
     import keras
 
+    from stochlwta_tf.learners.restarted_schedule import RestartedSchedule
+
     rate = optimizer.learning_rate
     try:
         if optimizer.schedule == "linear":
-            rate = keras.optimizers.schedules.PolynomialDecay(rate, iterations, optimizer.end_learning_rate)
+            rate = keras.optimizers.schedules.PolynomialDecay(rate, iterations - start, optimizer.end_learning_rate)
         elif optimizer.schedule != "constant":
-            rate = _schedule(optimizer, rate, iterations)
+            rate = _schedule(optimizer, rate, iterations - start)
+        if start and optimizer.schedule != "constant":
+            rate = RestartedSchedule(rate, start)
         kind = optimizers()[optimizer.name]
         return kind(rate, clipnorm=optimizer.clip_norm, clipvalue=optimizer.clip_value, **optimizer.arguments)
     except Exception as error:  # Keras checks values here and there, and raises whatever it likes

@@ -49,8 +49,10 @@ class Training(Section):
         validation_tasks: Tasks in a validation, always the same ones; a multiple of `evaluation.batch`.
         max_to_keep: Checkpoints kept.
         keep_best: Whether the model is the one of the best validation, not the last; needs `validate_every`.
+        patience: Validations in a row that do not beat the best one, after which the training ends; null for all iterations.
         steps_per_execution: Meta-iterations in one call of the compiled graph; more is faster where an iteration takes milliseconds.
         initial_weights: A run's folder or a `.keras` file whose weights the training starts from; null for fresh ones.
+        extensions: The iterations at which a finished run went on (`train.py --extend`); the schedule runs anew from the last of them.
     """
 
     renamed_options: ClassVar = {"batch": "meta_batch_size", "keep": "max_to_keep"}
@@ -62,8 +64,10 @@ class Training(Section):
     validation_tasks: Count = 100
     max_to_keep: Count = 2
     keep_best: bool = False
+    patience: Count | None = None
     steps_per_execution: Count = 1
     initial_weights: str | None = None
+    extensions: tuple[Count, ...] = ()
 
 
 class Evaluation(Section):

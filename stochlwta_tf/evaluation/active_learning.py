@@ -56,7 +56,7 @@ def evaluate(config, folder, learner, path=None, classes=None):
         "diverged_rule": RULE,
         "pool": len(pool),
         "evaluation_seed": config.evaluation.seed,
-        **described(config, learner),
+        **described(config, learner, folder.metrics),
     }
     path = Path(path) if path else folder.path / "active.json"
     write_json(path, result)

@@ -55,7 +55,7 @@ def predict(
         `Predictions`; not finite where the adaptation to a task diverged.
     """
     batches, seconds = [], []
-    title = f"Testing after {learner.steps_at_test if steps is None else steps} inner steps"
+    title = f"Testing (inner_steps={learner.steps_at_test if steps is None else steps})"
     for index in tracked(distribution.batches(tasks), title, tasks, distribution.batch) if progress else distribution.batches(tasks):
         batch = distribution.sample(index)
         start = time.perf_counter()

@@ -33,7 +33,7 @@ def result_of(config, learner, distribution, predictions, measures, trained, met
         "measures": beside_the_paper(measures, resolved),
         **({"diverged": {"tasks": diverged, "rule": RULE}} if diverged else {}),
         "tasks": len(predictions.query_y),
-        **described(config, learner),
+        **described(config, learner, metrics_file),
         "evaluation": resolved["evaluation"],
         "parameters": parameters_of(learner),
         "adapt_and_predict": time_of(predictions, config.evaluation.batch),
@@ -54,12 +54,19 @@ def beside_the_paper(measures, resolved):
     return rows
 
 
-def described(config, learner):
+def iterations_of(config, metrics_file):
+    """The iterations of a run's training: those of its configuration, unless `training.patience` has ended it earlier."""
+    rows = read(metrics_file) if config.training.patience else ()
+    return int(rows[-1]["iteration"]) if rows else config.training.iterations
+
+
+def described(config, learner, metrics_file):
     """The protocol, training and test of a result, as entries of its file.
 
     Args:
         config: The run's `Configuration`.
         learner: The tested `MetaLearner`.
+        metrics_file: The run's `metrics.csv`.
     """
     resolved = config.resolved()
     options = {key: value for key, value in learner.get_config().items() if key in resolved["learner"] and key != "name"}
@@ -67,7 +74,7 @@ def described(config, learner):
     return {
         "protocol": config.protocol,
         "batch_statistics": learner.batch_statistics if normalized else None,
-        "iterations": config.training.iterations,
+        "iterations": iterations_of(config, metrics_file),
         "seed": config.seed,
         "task": resolved["task"],
         "learner": {"name": config.learner.name, **options},

@@ -8,6 +8,7 @@ from stochlwta_tf.learners.maml import FOMAML, MAML
 from stochlwta_tf.learners.platipus import PLATIPUS
 from stochlwta_tf.learners.prediction import Prediction
 from stochlwta_tf.learners.reptile import Reptile
+from stochlwta_tf.learners.restarted_schedule import RestartedSchedule
 from stochlwta_tf.learners.stochlwta import StochLWTA
 from stochlwta_tf.registry import Registry
 
@@ -35,5 +36,6 @@ __all__ = [
     "MetaLearner",
     "Prediction",
     "Reptile",
+    "RestartedSchedule",
     "StochLWTA",
 ]

@@ -228,7 +228,8 @@ class MetaLearner(MethodToolkit):
                 variable.assign_sub(difference)
         self._loss_metric.update_state(loss)
         self._train_score_metric.update_state(score)
-        return {m.name: m.result() for m in (self._loss_metric, self._train_score_metric)}
+        norm = tf.sqrt(tf.add_n([tf.reduce_sum(tf.square(tf.cast(g, "float32"))) for g in trained]))
+        return {**{m.name: m.result() for m in (self._loss_metric, self._train_score_metric)}, "gradient_norm": norm}
 
     def test_step(self, data: dict[str, tf.Tensor]) -> dict[str, tf.Tensor]:
         """Loss and score over the tasks whose predictions are finite, and the fraction of tasks that diverged.

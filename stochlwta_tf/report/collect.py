@@ -124,7 +124,7 @@ def _run(path, folder, configured, evaluations, results, problems):
             problems.append(f"{folder}/{name}: corrupted: {error}")
             continue
         of = (evaluation.name, evaluation.seed, evaluation.iterations)
-        if of != (config.name, config.seed, config.training.iterations):
+        if of[:2] != (config.name, config.seed) or not _may_have_ended(config, evaluation.iterations):
             problems.append(f"{folder}/{name}: does not match its config.yaml: it is from {of[0]} with seed {of[1]}, {of[2]} iterations.")
             continue
         try:
@@ -134,6 +134,12 @@ def _run(path, folder, configured, evaluations, results, problems):
             problems.append(f"{str(error).rstrip('.')}, so it is corrupted or from another version.")
             continue
         results.append(Result(folder, path, name, config, tested, evaluation))
+
+
+def _may_have_ended(config, iterations):
+    """Whether the training of a configuration may end after a number of iterations."""
+    length = config.training.iterations
+    return iterations == length or (config.training.patience is not None and iterations < length)
 
 
 def active(path, config):
@@ -152,7 +158,8 @@ def active(path, config):
         warn([f"{path}: corrupted: {error}"])
         return None
     wanted = {
-        **{"name": config.name, "seed": config.seed, "iterations": config.training.iterations, "protocol": config.protocol},
+        **{"name": config.name, "seed": config.seed, "protocol": config.protocol},
+        "iterations": file.iterations if _may_have_ended(config, file.iterations) else config.training.iterations,
         **{"queries": config.active_learning.queries, "pool": config.active_learning.pool, "evaluation_seed": config.evaluation.seed},
         "task": places.unplaced(config.resolved()["task"]),
     }

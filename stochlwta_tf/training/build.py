@@ -163,7 +163,7 @@ def saved_learner(path, distribution=None):
 
 def optimizer(config):
     """The Keras optimizer of the outer step."""
-    return optimizers.build(config.optimizer, config.training.iterations)
+    return optimizers.build(config.optimizer, config.training.iterations, max(config.training.extensions, default=0))
 
 
 @contextlib.contextmanager

@@ -16,6 +16,7 @@ import keras
 import tensorflow as tf
 
 from stochlwta_tf.errors import UserError
+from stochlwta_tf.training import board
 from stochlwta_tf.training.run_folder import replacing, write_text, writing
 
 
@@ -30,16 +31,16 @@ class MetricsLog(keras.callbacks.Callback):
 
     Args:
         folder: The run's `RunFolder`.
+        config: The run's `Configuration`, which TensorBoard's page of hyperparameters shows.
         done: Iterations of the restored learner.
-        epoch: Iterations in an epoch.
 
     Attributes:
         rows: The rows, as dictionaries.
     """
 
-    def __init__(self, folder, done, epoch):
+    def __init__(self, folder, config, done):
         super().__init__()
-        self._csv, self._epoch = folder.metrics, epoch
+        self._csv, self._epoch = folder.metrics, config.training.log_every
         self.rows = [row for row in read(self._csv) if int(row["iteration"]) <= done]
         self._columns = list(self.rows[0]) if self.rows else []
         self._write_all()
@@ -50,6 +51,8 @@ class MetricsLog(keras.callbacks.Callback):
             for old in folder.tensorboard.glob("events.*"):
                 old.unlink()
             self._board = tf.summary.create_file_writer(str(folder.tensorboard))
+            with self._board.as_default():
+                board.write_hyperparameters(config, folder.path.name)
             for row in self.rows:
                 self._to_board(row)
             self._board.flush()

@@ -10,6 +10,8 @@ from stochlwta_tf.learners.non_finite import explain_failure
 from stochlwta_tf.tasks.protocols import PROTOCOLS
 from stochlwta_tf.training import build, data_record, initial_weights
 from stochlwta_tf.training.best import BestWeights, load_best
+from stochlwta_tf.training.early_stopping import EarlyStopping, is_over
+from stochlwta_tf.training.monitor import Monitor
 from stochlwta_tf.training.progress_bar import ProgressBar
 from stochlwta_tf.training.records import Checkpoints, MetricsLog, missing
 from stochlwta_tf.training.run_folder import replacing
@@ -63,12 +65,14 @@ def fit(config, folder, learner, splits):
     checkpoints.restore()
     done = int(learner.optimizer.iterations)
     _check_rows(config, folder, done)
-    log = MetricsLog(folder, done, training.log_every)
-    if done == training.iterations:
+    log = MetricsLog(folder, config, done)
+    if done == training.iterations or is_over(log.rows, training.patience, learner.likelihood):
         return
     best = [BestWeights(folder.best, log.rows, learner.likelihood)] if training.keep_best else []
     bar = ProgressBar(training.iterations, training.log_every, done)
-    callbacks = [bar, log, *best, checkpoints]
+    monitor = Monitor(learner.network, splits["validation"].sample(0) if training.validate_every else None)
+    stopping = [EarlyStopping(training.patience, log.rows, learner.likelihood)] if training.patience else []
+    callbacks = [bar, monitor, log, *best, *stopping, checkpoints]
     if PROTOCOLS[config.protocol].running_mean:
         test = splits["test"].variant(batch=1)
         callbacks.insert(0, RunningMean(test.variant(bank=splits["train"].bank, split="validation"), test, folder.metrics, done))

@@ -92,8 +92,8 @@ def test_one_test_has_the_measures_after_several_numbers_of_steps(run, tmp_path,
         errors.extend(np.mean((network(batch.query_x[i]).numpy() - batch.query_y[i].numpy()) ** 2) for i in range(4))
     assert result["after_steps"]["0"]["mse"]["value"] == pytest.approx(np.mean(errors[:10]), rel=1e-5)  # not adapted
     said = capsys.readouterr()
-    assert "steps" in said.out and [f"Testing after {n} inner steps: 0/10" in said.err for n in (0, 1, 3)] == [True] * 3
-    assert said.err.count("after 1 inner steps: 0/") == 1  # its own number is not tested twice
+    assert "steps" in said.out and [f"Testing (inner_steps={n}): 0/10" in said.err for n in (0, 1, 3)] == [True] * 3
+    assert said.err.count("(inner_steps=1): 0/") == 1  # its own number is not tested twice
 
 
 def test_a_learned_noise_is_reported_and_used(tmp_path):

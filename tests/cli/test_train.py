@@ -72,7 +72,12 @@ def test_output_that_is_no_terminal_has_lines_of_progress(run, config, tmp_path,
     )
     printed = capfd.readouterr()
     assert printed.out == f"The run is in {tmp_path / 'r'}.\n"
-    assert printed.err.startswith("Training: 50/50, ") and "loss " in printed.err and "\r" not in printed.err and "\x1b" not in printed.err
+    assert (
+        printed.err.startswith("Training: 0/50, compiling\nTraining: 50/50, ")
+        and "loss " in printed.err
+        and "\r" not in printed.err
+        and "\x1b" not in printed.err
+    )
 
 
 def test_a_run_is_not_overwritten_and_not_resumed_with_other_options(run, config, capfd):

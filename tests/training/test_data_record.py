@@ -59,7 +59,7 @@ def test_a_class_more_leaves_the_test_as_it_was(run, capsys):
     after = json.loads(run.evaluation.read_text())
     assert after["measures"] == before["measures"] and after["classes"] == {"test": 3, "also_trained_on": 0}
     assert "data_notes" not in after
-    assert all(line.startswith("Testing: ") for line in capsys.readouterr().err.splitlines())
+    assert all(line.startswith("Testing (") for line in capsys.readouterr().err.splitlines())
     # Without the record it is another test, of classes that were trained on or not: nobody knows.
     run.data.unlink()
     assert evaluate.main(["--run", "run"]) == 0

@@ -10,15 +10,18 @@ import pytest
 import tensorflow as tf
 from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
 
+from stochlwta_tf.config import configuration
 from stochlwta_tf.errors import UserError
 from stochlwta_tf.training.records import Checkpoints, MetricsLog, read
 from stochlwta_tf.training.run_folder import RunFolder
 
+SHORT = ["iterations=40", "log_every=10", "steps_per_execution=10", "validate_every=0"]
+CONFIG = configuration.load("sinusoid_default", [f"training.{value}" for value in SHORT])
 MODEL = types.SimpleNamespace(optimizer=types.SimpleNamespace(learning_rate=np.float32(0.5)))
 
 
 def log(folder, done, epochs):
-    callback = MetricsLog(folder, done, epoch=10)
+    callback = MetricsLog(folder, CONFIG, done)
     callback.set_model(MODEL)
     callback.on_train_begin()
     for epoch, logs in epochs.items():
@@ -51,7 +54,7 @@ def test_rows_beyond_the_restored_iteration_are_cut_off(tmp_path):
 
 def test_points_are_on_disk_before_the_run_ends(tmp_path):
     folder = RunFolder(tmp_path)
-    callback = MetricsLog(folder, 0, epoch=10)
+    callback = MetricsLog(folder, CONFIG, 0)
     callback.set_model(MODEL)
     callback.on_train_begin()
     callback.on_epoch_end(0, {"loss": 3.0})
