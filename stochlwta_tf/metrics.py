@@ -7,7 +7,7 @@ import math
 from typing import TYPE_CHECKING
 
 import numpy as np
-from scipy import special
+from scipy import special, stats
 
 from stochlwta_tf.intervals import t95
 
@@ -100,6 +100,38 @@ def calibration_error(probabilities: np.ndarray, labels: np.ndarray) -> tuple[fl
     error = np.abs(gap.sum(0)).sum() / labels.size
     without = np.abs(gap.sum(0) - gap).sum(-1) / (queries * (tasks - 1))
     return float(error), float(t95(tasks - 1) * np.sqrt((tasks - 1) * np.var(without)))
+
+
+def selective_accuracy(probabilities: np.ndarray, labels: np.ndarray, coverage: float) -> np.ndarray:
+    """Accuracy on the fraction `coverage` of the queries with the least entropy, for each task; arguments as `accuracy`.
+
+    Example:
+
+    >>> selective_accuracy(np.array([[[0.9, 0.1], [0.4, 0.6]]]), np.array([[0, 0]]), 0.5)
+    array([1.])
+    """
+    _check_classes(probabilities, labels)
+    kept = max(1, round(coverage * labels.shape[1]))
+    surest = np.argsort(entropy(np.asarray(probabilities, "float64")), axis=1, kind="stable")[:, :kept]
+    return np.mean(np.take_along_axis(np.argmax(probabilities, -1) == labels, surest, 1), 1)
+
+
+def auroc(scores: np.ndarray, positive: np.ndarray) -> np.ndarray:
+    """The probability that a positive query has a larger score than a negative one, ties counted half, for each task.
+
+    That is the Mann–Whitney statistic, and the area under the ROC curve.
+
+    Args:
+        scores: `[tasks, queries]`; a task with a NaN has NaN.
+        positive: Booleans of the same shape, of both kinds in each task.
+
+    Example:
+
+    >>> auroc(np.array([[0.1, 0.4, 0.3]]), np.array([[False, True, False]]))
+    array([1.])
+    """
+    ranks, ones = stats.rankdata(scores, axis=1), positive.sum(1)
+    return (np.sum(ranks * positive, 1) - ones * (ones + 1) / 2) / (ones * (positive.shape[1] - ones))
 
 
 def squared_error(draws: np.ndarray, targets: np.ndarray) -> np.ndarray:

@@ -118,3 +118,21 @@ def test_scoring_across_queries_is_what_numpy_says():
 
 def test_a_confidence_on_an_edge_belongs_to_the_bin_below():
     assert metrics.bin_of(np.array([0.0, 0.2, 0.21, 0.6, 1.0])).tolist() == [0, 2, 3, 8, 14]  # of 15 bins: 0.2 and 0.6 end bins 2 and 8
+
+
+def test_selective_accuracy_keeps_the_queries_of_least_entropy():
+    p = np.array([[[0.6, 0.4], [0.1, 0.9], [0.5, 0.5], [0.8, 0.2], [0.3, 0.7]]])
+    labels = np.array([[1, 1, 0, 0, 1]])  # in the order of certainty: right, right, right, wrong, (argmax of equals is 0) right
+    assert [metrics.selective_accuracy(p, labels, c)[0] for c in (0.2, 0.6, 0.8, 1.0)] == pytest.approx([1, 1, 0.75, 0.8])
+
+
+def test_auroc_counts_the_pairs_and_is_scikit_learns():
+    rng = np.random.default_rng(0)
+    scores, positive = rng.integers(0, 6, (4, 30)) / 6, rng.random((4, 30)) < 0.4
+    of_pairs = [
+        np.mean((s[p][:, None] > s[~p][None]) + 0.5 * (s[p][:, None] == s[~p][None])) for s, p in zip(scores, positive, strict=True)
+    ]
+    np.testing.assert_allclose(metrics.auroc(scores, positive), of_pairs)
+    sklearn = pytest.importorskip("sklearn.metrics")
+    np.testing.assert_allclose(of_pairs, [sklearn.roc_auc_score(p, s) for s, p in zip(scores, positive, strict=True)])
+    assert np.isnan(metrics.auroc(np.array([[0.1, np.nan]]), np.array([[True, False]]))[0])

@@ -5,12 +5,12 @@ from rich.console import Console
 from rich.table import Table
 
 from stochlwta_tf import metrics
-from stochlwta_tf.evaluation import inner_steps, measures_of, predict
+from stochlwta_tf.evaluation import inner_steps, measures_of, predict, uncertainty
 from stochlwta_tf.evaluation.result import result_of
 from stochlwta_tf.figures import predictions as predictions_figure
 from stochlwta_tf.figures import style, titles
 from stochlwta_tf.measures import MEASURES
-from stochlwta_tf.training import board, build
+from stochlwta_tf.training import board, build, data_record
 from stochlwta_tf.training.run_folder import RunFolder, replacing, write_json
 
 _SHOWN = 6  # tasks in the figure of predictions
@@ -34,6 +34,10 @@ def run_test(config, folder, distribution, trained):
     learner = build.for_test(build.saved_learner(folder.model, distribution), config)
     predictions = predict(learner, distribution, config.evaluation.tasks, progress=True)
     measures = measures_of(predictions, distribution.rules)
+    if config.evaluation.uncertainty:
+        classes = data_record.classes(data_record.read(folder.data), "validation")
+        validation, n = build.tasks(config, "validation", classes), config.training.validation_tasks
+        measures |= uncertainty.measures_of(learner, predictions, distribution, validation, n)
     result = result_of(config, learner, distribution, predictions, measures, trained, folder.metrics)
     if config.evaluation.inner_step_counts:
         counts, tasks = config.evaluation.inner_step_counts, config.evaluation.tasks

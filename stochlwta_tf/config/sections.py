@@ -79,6 +79,8 @@ class Evaluation(Section):
         seed: Of the test and validation tasks: the same seed is the same tasks, whatever is trained.
         after_training: Whether `train.py` tests the model after training.
         inner_step_counts: Numbers of inner steps after which to test, in addition to the learner's own.
+        uncertainty: Whether a test of classes measures what the uncertainty is worth, too; the temperature is fitted on
+            `training.validation_tasks` validation tasks.
     """
 
     renamed_options: ClassVar = {"steps": "inner_step_counts"}
@@ -88,6 +90,7 @@ class Evaluation(Section):
     seed: Annotated[int, Field(ge=0)] = 0
     after_training: bool = True
     inner_step_counts: tuple[Annotated[int, Field(ge=0)], ...] = ()
+    uncertainty: bool = False
 
     def overrides(self):
         """The learner's options that are set here."""

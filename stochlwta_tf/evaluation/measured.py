@@ -69,7 +69,7 @@ def classification(predictions: Predictions, rules: Rules) -> dict[str, Measured
     p, y = predictions.mean[~diverged], predictions.query_y[~diverged]
     error, half = metrics.calibration_error(p, y)
     ece = Measured(100 * error, 100 * half, MEASURES["ece"].unit, diverged=int(diverged.sum()))
-    return {**_measured(metrics.of_classes(p, y, rules), diverged), "ece": ece}
+    return {**per_task_measures(metrics.of_classes(p, y, rules), diverged), "ece": ece}
 
 
 def regression(predictions: Predictions) -> dict[str, Measured]:
@@ -81,11 +81,11 @@ def regression(predictions: Predictions) -> dict[str, Measured]:
     check(diverged)
     if isinstance(noise_std, np.ndarray):
         noise_std = noise_std[~diverged]
-    return _measured(metrics.of_numbers(predictions.draws[~diverged], y[~diverged], noise_std), diverged)
+    return per_task_measures(metrics.of_numbers(predictions.draws[~diverged], y[~diverged], noise_std), diverged)
 
 
-def _measured(values: dict[str, np.ndarray], diverged: np.ndarray) -> dict[str, Measured]:
-    """Measures from their values of each task that did not diverge."""
+def per_task_measures(values: dict[str, np.ndarray], diverged: np.ndarray) -> dict[str, Measured]:
+    """Measures `{name: Measured}` from their values of each task that did not diverge."""
     found = {}
     for name, of_tasks in values.items():
         each = np.full(len(diverged), np.nan)

@@ -119,6 +119,11 @@ def learner(config, distribution):
 def for_test(learner, config):
     """The learner with the options that `evaluation` sets for the test; its weights are a copy of the given one's."""
     overrides = config.evaluation.overrides()
+    if config.evaluation.uncertainty and (learner.likelihood.kind != "categorical" or config.protocol == "original_code"):
+        raise ConfigurationError(
+            "evaluation.uncertainty needs a classification whose queries are scored one by one. Received: evaluation.uncertainty=true with "
+            f"task.name={config.task.name}, protocol {config.protocol}."
+        )
     if "inner_steps" in overrides:  # in a test they override the learner's `test_inner_steps`
         overrides.setdefault("test_inner_steps", overrides["inner_steps"])
     with _named("evaluation"):

@@ -1,0 +1,85 @@
+"""What a classifier's uncertainty is worth: calibration after temperature scaling, selective prediction, and queries of unknown classes."""
+
+import numpy as np
+from scipy import optimize
+
+from stochlwta_tf import metrics
+from stochlwta_tf.evaluation.measured import Measured, classification, per_task_measures
+from stochlwta_tf.evaluation.predictions import Predictions, predict
+from stochlwta_tf.learners.learner import MetaLearner
+from stochlwta_tf.tasks.image_tasks import ImageTasks
+from stochlwta_tf.tasks.task import Task
+
+_RANGE = (-3.0, 3.0)  # of log10 of the temperature
+
+
+def measures_of(learner: MetaLearner, predictions: Predictions, tests: ImageTasks, validation: ImageTasks, n: int) -> dict[str, Measured]:
+    """The measures of uncertainty of a classification test.
+
+    - `nll_scaled`, `brier_scaled`, `ece_scaled`: after temperature scaling (Guo et al., *On Calibration of Modern Neural Networks*, ICML
+      2017), softmax(logits / T) with one T for all tasks, that of the least negative log-likelihood on validation tasks; `temperature`;
+    - `selective80`: the accuracy on the 80 % of each task's queries with the least entropy;
+    - `auroc_unknown`: the probability that a query of a class that is not in the support set has a larger entropy than one that is.
+
+    Args:
+        learner: A `MetaLearner`.
+        predictions: `Predictions` of the test tasks.
+        tests: The test tasks, of which as many with one class more are sampled.
+        validation: The validation tasks.
+        n: How many of them the temperature is fitted on.
+
+    Returns:
+        `{name: Measured}`.
+
+    Raises:
+        NonFiniteError: Half of the tasks or more diverged.
+        DataError: The test split has no class more than a task.
+
+    Example:
+
+    >>> measures_of(learner, predict(learner, tests, 600), tests, validation, 100)["auroc_unknown"].value
+    """
+    fitted = predict(learner, validation, n, progress=True)
+    temperature = fit_temperature(learner, fitted)
+    scaled = classification(at_temperature(learner, predictions, temperature), tests.rules)
+    diverged = metrics.diverged(predictions.draws)
+    p, y = predictions.mean[~diverged], predictions.query_y[~diverged]
+    auroc = unknown_class(learner, tests, len(predictions.query_y))
+    return {
+        **{f"{name}_scaled": scaled[name] for name in ("nll", "brier", "ece")},
+        "temperature": Measured(temperature, 0.0, ""),
+        **per_task_measures({"selective80": 100 * metrics.selective_accuracy(p, y, 0.8)}, diverged),
+        **per_task_measures({"auroc_unknown": 100 * auroc[np.isfinite(auroc)]}, ~np.isfinite(auroc)),
+    }
+
+
+def fit_temperature(learner: MetaLearner, predictions: Predictions) -> float:
+    """The temperature of the least negative log-likelihood of predictions of finite tasks."""
+    finite = ~metrics.diverged(predictions.draws)
+    of = predictions._replace(draws=predictions.draws[finite], mean=predictions.mean[finite], query_y=predictions.query_y[finite])
+
+    def nll(log: float) -> float:
+        return float(metrics.categorical_nll(at_temperature(learner, of, 10**log).mean, of.query_y).mean())
+
+    return float(10 ** optimize.minimize_scalar(nll, bounds=_RANGE, method="bounded", options={"xatol": 1e-4}).x)
+
+
+def at_temperature(learner: MetaLearner, predictions: Predictions, temperature: float) -> Predictions:
+    """Predictions from the logits of each draw divided by a temperature."""
+    return predictions._replace(mean=learner.predictive(predictions.draws / np.float32(temperature)).numpy())
+
+
+def unknown_class(learner: MetaLearner, tests: ImageTasks, n: int) -> np.ndarray:
+    """The AUROC of the entropy for queries of an unknown class, of each task, `[tasks]`; NaN where a task diverged.
+
+    A task has the support sets of N classes, and queries of these and of one more.
+    """
+    more, found = tests.variant(way=tests.way + 1), []
+    for index in more.batches(n):
+        batch = more.sample(index)
+        known = tests.way * tests.shot
+        outputs = learner.predict_tasks(Task(batch.support_x[:, :known], batch.support_y[:, :known], *batch[2:]))
+        with np.errstate(invalid="ignore"):
+            entropies = metrics.entropy(learner.predictive(outputs).numpy().astype("float64"))
+        found.append(metrics.auroc(entropies, batch.query_y.numpy() == tests.way))
+    return np.concatenate(found)[:n]
