@@ -14,7 +14,7 @@ def program(script: str) -> str:
     >>> program("train.py")
     'train.py'
     """
-    return f"{_INSTALLED}{Path(script).stem}" if Path(sys.argv[0]).stem.startswith(_INSTALLED) else script
+    return f"{_INSTALLED}{script.removesuffix('.py').rpartition('.')[2]}" if Path(sys.argv[0]).stem.startswith(_INSTALLED) else script
 
 
 def words(script: str, *arguments: str) -> list[str]:

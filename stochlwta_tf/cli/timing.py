@@ -10,13 +10,14 @@ from stochlwta_tf.cli.exit_status import exit_status, stoppable
 from stochlwta_tf.config import configuration, identity, suites
 from stochlwta_tf.errors import UserError
 from stochlwta_tf.measures import measure_of
+from stochlwta_tf.programs import program
 from stochlwta_tf.training import build
 from stochlwta_tf.training.run_folder import write_json, writing
 
 
 def main(argv=None):
     """Times configurations; returns the exit status."""
-    parser = argparse.ArgumentParser(prog="python -m stochlwta_tf.cli.timing", description=__doc__.splitlines()[0])
+    parser = argparse.ArgumentParser(prog=program("python -m stochlwta_tf.cli.timing"), description=__doc__.splitlines()[0])
     parser.add_argument("--suite", metavar="NAME", help="time every configuration of the suite's columns of times and parameters")
     parser.add_argument("--config", metavar="FILE", nargs="+", action="extend", default=[], help="time these configurations")
     parser.add_argument("--set", metavar="KEY=VALUE", nargs="+", action="extend", default=[], help="override keys of all of them")
