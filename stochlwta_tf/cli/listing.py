@@ -5,6 +5,7 @@ import itertools
 import json
 import re
 import textwrap
+from pathlib import Path
 
 import docstring_parser
 import pydantic
@@ -49,7 +50,8 @@ def _everything(registries):
     yield "suites (--suite NAME):"
     yield from _columns((name, suites.load(name).title) for name in lookup.suites())
     yield "configurations (--config NAME):"
-    files = {path.stem: path for folder in reversed(lookup.folders()) for path in sorted(folder.glob("*.yaml"))}
+    folders = [(place, folder) for place in (".", "recommended") for folder in reversed(lookup.folders(place))]
+    files = {Path(place, path.stem).as_posix(): path for place, folder in folders for path in sorted(folder.glob("*.yaml"))}
     yield from _columns((name, _comment(path)) for name, path in sorted(files.items()))
     yield "models (load(NAME); predict.py --run NAME):"
     yield from _columns((name, card(name)["title"]) for name in models())

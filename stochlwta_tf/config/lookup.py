@@ -21,6 +21,7 @@ def packaged(name):
 
 
 PACKAGED = packaged("configs")
+_RECOMMENDED = "recommended"  # the folder of configurations to be used rather than compared
 
 
 def folders(name="."):
@@ -41,7 +42,7 @@ def find(path):
     directory and then in the package's.
 
     Args:
-        path: `"sinusoid_default"`, `"sinusoid_default.yaml"`, `"configs/sinusoid_default.yaml"`, or any path.
+        path: `"sinusoid_default"`, `"sinusoid_default.yaml"`, `"configs/sinusoid_default.yaml"`, `"recommended/own_images"`, or any path.
 
     Raises:
         ConfigurationError: A bare name is in neither.
@@ -77,7 +78,8 @@ def suites():
 
 def _is_name(inside, given):
     """Whether the path names a configuration rather than a place: `runs/a/config.yaml` is looked for nowhere else."""
-    return bool(inside.name) and ".." not in inside.parts and (len(inside.parts) == 1 or inside != given)
+    short = len(inside.parts) == 1 or inside.parts[0] == _RECOMMENDED
+    return bool(inside.name) and ".." not in inside.parts and (short or inside != given)
 
 
 def _same(folder, other):

@@ -51,4 +51,4 @@ def shown(row):
     """A measure as text: its mean with the interval or, where tasks diverged, its median (the calibration error has none)."""
     if row.get("diverged") and "median" in row:
         return f"median {row['median']:.4g} ({row['diverged']} diverged)"
-    return f"{row['value']:.4g} ± {row['ci95']:.2g}"
+    return f"{row['value']:.4g}" + (f" ± {row['ci95']:.2g}" if row["ci95"] else "")

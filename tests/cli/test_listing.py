@@ -15,7 +15,8 @@ def test_everything_that_may_be_named_has_a_line(capsys):
     assert train.main(["--list"]) == 0
     lines = capsys.readouterr().out.splitlines()
     listed = [line.split()[0] for line in lines if line.startswith("  ")]
-    configurations = sorted(path.stem for path in lookup.PACKAGED.glob("*.yaml"))
+    recommended = (f"recommended/{path.stem}" for path in lookup.PACKAGED.glob("recommended/*.yaml"))
+    configurations = sorted([*(path.stem for path in lookup.PACKAGED.glob("*.yaml")), *recommended])
     assert listed == [*TASKS, *NETWORKS, *LEARNERS, *lookup.suites(), *configurations, *models()]
     assert all(len(line.split(maxsplit=1)) == 2 for line in lines)
 

@@ -16,6 +16,16 @@ PARTS = sorted(FOLDER.glob("parts/**/*.yaml"))
 HASHES = REPOSITORY / "tests" / "data" / "resolved_configurations.json"
 
 
+RECOMMENDED = sorted((FOLDER / "recommended").glob("*.yaml"))
+
+
+@pytest.mark.parametrize("path", RECOMMENDED, ids=lambda p: p.stem)
+def test_recommended_configurations_are_valid_and_predict_each_query_by_itself(path):
+    config = configuration.load(f"recommended/{path.name}")
+    assert config.learner.batch_statistics == "support" and config.training.keep_best
+    assert config.name in (path.stem, f"{path.stem}_recommended")
+
+
 @pytest.mark.parametrize("path", CONFIGS, ids=lambda p: p.stem)
 def test_shipped_configurations_are_valid_and_named_for_their_files(path):
     config = configuration.load(path)
