@@ -18,7 +18,7 @@ def draw(path, form, rows, title, xlabel, log=False):
 
     >>> draw("dots.svg", "svg", [{"label": "MAML", "method": "MAML", "ours": 47.1, "low": 46.5, "high": 47.7}], "title", "accuracy, %")
     """
-    with style.figure(path, form, 1, width=4.8, height=0.3 * len(rows) + 1.15) as (_, panels):
+    with style.figure(path, form, 1, width=4.0, height=0.3 * len(rows) + 1.15) as (_, panels):
         axes = panels[0, 0]
         for i, row in enumerate(rows):
             axes.axhline(i, color=style.GRID, linewidth=0.6, zorder=0)
@@ -42,7 +42,7 @@ def draw(path, form, rows, title, xlabel, log=False):
 
 
 def _wrapped(label):
-    return "\n".join(textwrap.wrap(label.replace("$", r"\$"), 28))
+    return "\n".join(textwrap.wrap(label.replace("$", r"\$"), 26))
 
 
 def _spread(rows):

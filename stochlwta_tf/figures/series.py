@@ -18,7 +18,7 @@ def draw(path, form, lines, xlabel, ylabel, log=False, level=None):
 
     >>> draw("loss.svg", "svg", [{"label": "loss", "x": [1, 2], "y": [3.0, 2.0], "colour": style.BLUE}], "meta-iterations", "loss")
     """
-    with style.figure(path, form, 1, width=4.4, height=2.7) as (_, panels):
+    with style.figure(path, form, 1, width=3.9, height=2.5) as (_, panels):
         axes = panels[0, 0]
         if level:
             axes.axhspan(level["low"], level["high"], color=style.INK, alpha=0.12, linewidth=0)

@@ -38,7 +38,16 @@ def _templates():
     import jinja2  # here: the other commands do without it
 
     loader = jinja2.PackageLoader("stochlwta_tf.report")
-    return jinja2.Environment(loader=loader, autoescape=True, undefined=jinja2.StrictUndefined, trim_blocks=True, lstrip_blocks=True)
+    found = jinja2.Environment(loader=loader, autoescape=True, undefined=jinja2.StrictUndefined, trim_blocks=True, lstrip_blocks=True)
+    found.filters["breakable"] = _breakable
+    return found
+
+
+def _breakable(name):
+    """A name, escaped, that may be broken after each part of it."""
+    import markupsafe
+
+    return markupsafe.Markup(re.sub(r"([/_-])(?=\w)", r"\1<wbr>", str(markupsafe.escape(name))))
 
 
 def figure(draw, label):
@@ -67,7 +76,7 @@ def figure(draw, label):
     own = hashlib.sha256(text.encode()).hexdigest()[:8]
     text = re.sub(r'\bid="', f'id="{own}-', text)
     text = re.sub(r"(url\(|href=\")#", rf"\1#{own}-", text)
-    head = f'<svg {box} role="img" aria-label="{markupsafe.escape(label)}" style="max-width:{1.15 * float(width):.0f}pt">'
+    head = f'<svg {box} role="img" aria-label="{markupsafe.escape(label)}" style="max-width:{1.4 * float(width):.0f}pt">'
     return markupsafe.Markup(head + text[text.index(">") + 1 :].strip())
 
 

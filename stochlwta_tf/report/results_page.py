@@ -53,7 +53,7 @@ def text(collected, runs):
 
 
 def _table(table):
-    groups = []
+    groups, heads = [], cell_text.heads(table.suite)
     for group, entries in table.groups:
         marked, labels = best.best(entries), list(dict.fromkeys(entry.label for entry in entries))
         cells = {(entry.label, entry.column): _cell(entry, (entry.label, entry.column) in marked.cells) for entry in entries}
@@ -64,7 +64,7 @@ def _table(table):
                 "remarks": [remark.replace("`", "") for remark in tables.splits(group, entries)],
                 "rows": [(label, [cells.get((label, column)) for column in columns]) for label in labels],
                 "withheld": bool(marked.withheld),
-                "figures": _dots(table, entries),
+                "figures": _dots(table, entries, heads),
                 "missing": _missing(entries),
             }
         )
@@ -74,7 +74,7 @@ def _table(table):
         "id": suite.file,
         "title": suite.title,
         "note": suite.note.strip(),
-        "heads": cell_text.heads(suite),
+        "heads": heads,
         "groups": groups,
         "quoted": quoted,
     }
@@ -111,10 +111,10 @@ def _missing(entries):
     return [("; ".join(cells), command) for command, cells in commands.items()]
 
 
-def _dots(table, entries):
+def _dots(table, entries, heads):
     """A picture for each column of accuracies or errors that has a number of ours."""
     found = []
-    for column, head in zip(table.suite.columns, cell_text.heads(table.suite), strict=True):
+    for column, head in zip(table.suite.columns, heads, strict=True):
         measure = column.measure or table.suite.measure
         own = [e for e in entries if e.column == column.label and (e.ours, e.paper) != (None, None)]
         if measure not in ("accuracy", "mse") or all(e.ours is None for e in own):
