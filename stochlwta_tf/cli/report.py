@@ -16,13 +16,16 @@ def add_arguments(parser):
     group = parser.add_argument_group("reports from the runs in a folder")
     group.add_argument("--table", metavar="NAME", help=f"the paper's table {', '.join(_TABLES)}, or the name or file of a suite")
     group.add_argument("--figure", metavar="NAME", help="the paper's figure 2, 3a, 3b, 3c, …, written to --out FILE.png or .svg")
-    group.add_argument("--page", action="store_true", help="the page of all results, written to RUNS/README.md, or RUNS/index.html, unless --out is given")
+    group.add_argument("--page", action="store_true", help="the page of all results; without --out RUNS/README.md or RUNS/index.html")
     group.add_argument("--runs", metavar="DIR", default="results", help="folder searched for runs, at any depth (default: results)")
     group.add_argument(
-        "--format", default="markdown", metavar="F", help="of a table: markdown, csv or latex; of the page: markdown or html (default: markdown)"
+        "--format",
+        default="markdown",
+        metavar="F",
+        help="markdown (the default), csv or latex for a table, markdown or html for the page",
     )
     group = parser.add_argument_group("a report of --run, and pictures of its network")
-    group.add_argument("--html", action="store_true", help="the run's page, one file, written to report.html in its folder unless --out is given")
+    group.add_argument("--html", action="store_true", help="the run's page, one file; without --out report.html in its folder")
     group.add_argument("--reliability", action="store_true", help="reliability diagram: accuracy by confidence")
     group.add_argument("--winners", action="store_true", help="how often each competing unit wins, by class and layer")
 

@@ -1,5 +1,6 @@
 """A run's page: `evaluate.py --run DIR --html`."""
 
+import contextlib
 import functools
 from pathlib import Path
 
@@ -47,40 +48,49 @@ def report(arguments):
 
 def _drawn(folder, arguments):
     """The pictures that the folder lacks and the model gives, by name, and a line for each that cannot be made."""
-    from stochlwta_tf.cli import network_pictures, run_test
-    from stochlwta_tf.evaluation import measures_of, predict
-    from stochlwta_tf.evaluation.winners import layers_of
+    from stochlwta_tf.cli import network_pictures
     from stochlwta_tf.report import html
 
-    config = configuration.load(folder.config, arguments.set)
-    tasks = arguments.tasks or min(_TASKS, config.evaluation.tasks)
+    tasks = arguments.tasks or min(_TASKS, configuration.load(folder.config, arguments.set).evaluation.tasks)
     drawn, remarks = {}, []
     try:
         config, distribution, learner = network_pictures.opened(folder, arguments.set, tasks)
+        wanted = [name for name, file in _wanted(distribution, learner).items() if not (folder.path / file).is_file()]
     except UserError as error:
         return {}, [str(error)]
-    wanted = ["reliability"] if distribution.rules else ["predictions"]
-    try:
-        layers_of(learner.network)
-        wanted.append("winners")
-    except UserError:
-        pass  # no network of competing units
     for name in wanted:
-        if (folder.path / f"{name}.{'png' if name == 'predictions' else 'json'}").is_file():
-            continue
         try:
             if name == "predictions":
-                predictions = predict(learner, distribution, max(2, min(distribution.batch, config.evaluation.tasks)), progress=True)
-                shown = run_test.tasks_to_draw(distribution, measures_of(predictions))
-                if not len(shown):
-                    continue
-                draw = functools.partial(
-                    run_test.draw, tasks=distribution.sample(0), predictions=predictions, shown=shown, learner=config.learner.name
-                )
+                draw = _predictions(config, distribution, learner)
             else:
-                numbers = network_pictures.numbers_of(name, learner, distribution, config)
-                draw = functools.partial(network_pictures.draw, name, result=numbers)
-            drawn[name] = html.figure(draw, name)
+                draw = functools.partial(
+                    network_pictures.draw, name, result=network_pictures.numbers_of(name, learner, distribution, config)
+                )
+            if draw:
+                drawn[name] = html.figure(draw, name)
         except UserError as error:
             remarks.append(f"{name}: {error}")
     return drawn, remarks
+
+
+def _wanted(distribution, learner):
+    """The pictures that apply to a learner, by name, each with the file that would make it needless."""
+    from stochlwta_tf.evaluation.winners import layers_of
+
+    found = {"reliability": "reliability.json"} if distribution.rules else {"predictions": "predictions.png"}
+    with contextlib.suppress(UserError):  # of a network without competing units
+        layers_of(learner.network)
+        found["winners"] = "winners.json"
+    return found
+
+
+def _predictions(config, distribution, learner):
+    """A function that draws what the learner predicts on the first tasks; None if these cannot be drawn as curves."""
+    from stochlwta_tf.cli import run_test
+    from stochlwta_tf.evaluation import measures_of, predict
+
+    predictions = predict(learner, distribution, max(2, min(distribution.batch, config.evaluation.tasks)), progress=True)
+    shown = run_test.tasks_to_draw(distribution, measures_of(predictions))
+    tasks = distribution.sample(0)
+    drawing = functools.partial(run_test.draw, tasks=tasks, predictions=predictions, shown=shown, learner=config.learner.name)
+    return drawing if len(shown) else None

@@ -8,8 +8,8 @@ _SAME_TIME = 0.25  # by which the processor times of trainings as long as each o
 
 #: What is marked, in words.
 RULE = (
-    "the best of our means in a column and those whose intervals overlap with its, where all of the column are trained equally long (as many "
-    "iterations, or processor times within 25 %) and tested on as many tasks"
+    "the best of our means in a column and those whose intervals overlap with its, where all of the column are trained equally long "
+    "(as many iterations, or processor times within 25 %) and tested on as many tasks"
 )
 
 

@@ -27,7 +27,8 @@ def latex(table):
 
     >>> print(latex(tables.fill(suites.load("table1"), collect.read("results"))))
     """
-    blocks = [comment(table.suite.title, r"Needs \usepackage{booktabs, graphicx}: a table that is wider than the text is shrunk to its width.", table.suite.note)]
+    needs = r"Needs \usepackage{booktabs, graphicx}: a table that is wider than the text is shrunk to its width."
+    blocks = [comment(table.suite.title, needs, table.suite.note)]
     blocks += [_group(table, group, entries) for group, entries in table.groups]
     return "\n\n".join(blocks) + "\n"
 

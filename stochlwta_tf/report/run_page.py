@@ -108,7 +108,10 @@ def _measures(result):
 
 def _facts(config, result, training):
     """How the result was obtained, as pairs of a term and its text."""
-    found = [("meta-iterations", f"{config.training.iterations:,} of {config.training.meta_batch_size:,} tasks each"), ("seed", config.seed)]
+    found = [
+        ("meta-iterations", f"{config.training.iterations:,} of {config.training.meta_batch_size:,} tasks each"),
+        ("seed", config.seed),
+    ]
     if result is None:
         return [*found, *([("training", time)] if (time := result_row.cost(training)) else [])]
     evaluation = result.evaluation

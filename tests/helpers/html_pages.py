@@ -10,7 +10,7 @@ class Page(HTMLParser):
     """A page's text, tags and identifiers; every tag must be closed in its order.
 
     Attributes:
-        text: The text outside of styles and scripts.
+        text: The text outside of styles and scripts, and its `pieces` between tags.
         tags: Pairs of a tag and its attributes.
     """
 
@@ -20,6 +20,7 @@ class Page(HTMLParser):
         self.feed(html)
         self.close()
         assert not self._open
+        self.pieces = [word.strip() for word in self._words]
         self.text = re.sub(r"\s+", " ", "".join(self._words))
 
     def handle_starttag(self, tag, attrs):
@@ -48,7 +49,3 @@ class Page(HTMLParser):
             for name in re.findall(r"url\((.*?)\)", " ".join(value or "" for value in attrs.values())):
                 assert name[0] == "#" and name[1:] in names, name
             assert not any(key.startswith("on") for key in attrs), (tag, attrs)
-
-    def rows(self, tag="td"):
-        """The attributes of every cell."""
-        return [attrs for name, attrs in self.tags if name == tag]

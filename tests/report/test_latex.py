@@ -43,7 +43,9 @@ def test_rows_end_and_have_as_many_cells_as_columns(runs):
     for name in ("begin", "end"):
         assert text.count(rf"\{name}{{table*}}") == 1
     assert text.index(r"\caption{Accuracy, \%. Protocol standard") < text.index(r"\label{tab:table1-standard}") < text.index(r"\toprule")
-    assert "% StochLWTA-ML (the paper's network and rates), omniglot_20w1s: seeds 0, 1, 2; 60,000 iterations; 600 test tasks; train.py" in text
+    assert (
+        "% StochLWTA-ML (the paper's network and rates), omniglot_20w1s: seeds 0, 1, 2; 60,000 iterations; 600 test tasks; train.py" in text
+    )
     for line in text.splitlines():
         if not line.startswith("%"):
             assert not re.search(r"(?<!\\)[%#_^~]|[^\x00-\x7f]", line.removesuffix("{%")), line

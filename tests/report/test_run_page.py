@@ -43,14 +43,14 @@ def test_a_page_has_the_result_how_it_was_obtained_and_the_configuration(run):
 
 def test_what_differs_from_the_defaults_comes_first(run):
     changed, defaults = run_page.settings(configuration.load(run / "config.yaml"))
-    assert ("way", "20", None) in changed["task"] or ("way", "20", "5") in changed["task"]
+    assert any(row[:2] == ("way", "20") for row in changed["task"])
     assert ("max_to_keep", "2", "2") in defaults["training"]
     resolved = configuration.load(run / "config.yaml").resolved()
     keys = {(section, key) for part in (changed, defaults) for section, rows in part.items() for key, _, _ in rows}
     expected = {(s, key) for s, values in resolved.items() if isinstance(values, dict) for key in values}
     assert keys == expected | {("run", "name"), ("run", "seed")}
     text, _ = run_page.text(run)
-    assert text.index(">task.</code>" if ">task.</code>" in text else "task.way") < text.index("training.max_to_keep")
+    assert text.index("task.way") < text.index("training.max_to_keep")
 
 
 def test_a_kept_regression_run_has_its_inner_steps(tmp_path):
@@ -111,6 +111,8 @@ def test_the_command_line_writes_one_file(run, tmp_path, capsys):
     assert "must end in .html" in capsys.readouterr().err
 
 
-@pytest.mark.parametrize(("seconds", "words"), [(0.4, "0 s"), (59.6, "1 min 0 s"), (61, "1 min 1 s"), (3599.9, "1 h 0 min"), (7265, "2 h 1 min")])
+@pytest.mark.parametrize(
+    ("seconds", "words"), [(0.4, "0 s"), (59.6, "1 min 0 s"), (61, "1 min 1 s"), (3599.9, "1 h 0 min"), (7265, "2 h 1 min")]
+)
 def test_a_time_in_words(seconds, words):
     assert result_row.duration(seconds) == words
