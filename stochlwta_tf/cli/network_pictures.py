@@ -25,54 +25,70 @@ def report(what, arguments):
     """
     if arguments.run is None:
         raise ConfigurationError(f"--{what} needs --run DIR, the run whose network to look at.")
-    folder = RunFolder(arguments.run)
-    run, config = configured(folder, arguments.set, arguments.tasks)
-    out = Path(arguments.out or folder.path / f"{what}.png")
+    out = Path(arguments.out or Path(arguments.run) / f"{what}.png")
     if out.suffix not in (".png", ".svg"):
         raise ConfigurationError(f"a picture's --out must end in .png or .svg. Received: --out {out}.")
     with stoppable("stopped; no picture was made."):
-        build.runtime(config)
-        distribution = build.under_protocol(config, config.protocol, trained_on(folder, run, config))[1]
-        learner = build.for_test(build.saved_learner(folder.model, distribution), config)
-        result = {"reliability": _reliability, "winners": _winners}[what](learner, distribution, config, arguments.tasks is None)
-        about = {"task": config.resolved()["task"], "learner": {"name": config.learner.name}}
-        result = {
-            "name": config.name,
-            **about,
-            "protocol": config.protocol,
-            "seed": config.seed,
-            "iterations": config.training.iterations,
-            **result,
-        }
+        config, distribution, learner = opened(RunFolder(arguments.run), arguments.set, arguments.tasks)
+        result = numbers_of(what, learner, distribution, config, None if arguments.tasks is None else config.evaluation.tasks)
         write_json(out.with_suffix(".json"), {**result, "command": command()})
         with replacing(out) as part:
-            _draw(what, part, out.suffix[1:], result)
+            draw(what, part, out.suffix[1:], result)
     _print(what, result)
     print(f"The picture is {out}.")
 
 
-def _draw(what, path, form, result):
+def opened(folder, assignments=(), tasks=None):
+    """The configuration, the test tasks and the learner of a test of a trained run; arguments as `provenance.configured`.
+
+    Raises:
+        UserError: There is no trained run, or its data or model cannot be read.
+    """
+    run, config = configured(folder, assignments, tasks)
+    build.runtime(config)
+    distribution = build.under_protocol(config, config.protocol, trained_on(folder, run, config))[1]
+    return config, distribution, build.for_test(build.saved_learner(folder.model, distribution), config)
+
+
+def numbers_of(what, learner, distribution, config, tasks=None):
+    """The numbers of a picture, and what they are of, as plain values.
+
+    Args:
+        what: `"reliability"` or `"winners"`.
+        learner, distribution, config: As `opened` returns them.
+        tasks: How many test tasks; those of the configuration by default, or 50 of them for winners.
+
+    Raises:
+        UserError: The picture does not apply to the run.
+    """
+    about = {"name": config.name, "task": config.resolved()["task"], "learner": {"name": config.learner.name}}
+    about |= {"protocol": config.protocol, "seed": config.seed, "iterations": config.training.iterations}
+    return {**about, **{"reliability": _reliability, "winners": _winners}[what](learner, distribution, config, tasks)}
+
+
+def draw(what, path, form, result):
+    """Draws what `numbers_of` returns; `path` and `form` as `figures.style.figure` has them."""
     from stochlwta_tf.figures import reliability as reliability_figure
     from stochlwta_tf.figures import winners as winners_figure
 
     {"reliability": reliability_figure, "winners": winners_figure}[what].draw(path, form, result)
 
 
-def _reliability(learner, distribution, config, _):
+def _reliability(learner, distribution, config, tasks):
     from stochlwta_tf.evaluation import reliability
     from stochlwta_tf.evaluation.predictions import predict
 
     if distribution.rules is None:
         raise UserError(f"--reliability needs class probabilities; {config.name} predicts real numbers (see coverage90 in its evaluation).")
-    predictions = predict(learner, distribution, config.evaluation.tasks, progress=True).whole()
+    predictions = predict(learner, distribution, tasks or config.evaluation.tasks, progress=True).whole()
     return {"tasks": len(predictions.query_y), **reliability.bins(predictions.mean, predictions.query_y)}
 
 
-def _winners(learner, distribution, config, default):
+def _winners(learner, distribution, config, tasks):
     from stochlwta_tf.evaluation import winners
 
     layers = winners.layers_of(learner.network)
-    number = min(_WINNERS_TASKS, config.evaluation.tasks) if default else config.evaluation.tasks
+    number = tasks or min(_WINNERS_TASKS, config.evaluation.tasks)
     found, labels = {layer.name: [] for layer in layers}, []
     for index in distribution.batches(number):
         batch = distribution.sample(index)

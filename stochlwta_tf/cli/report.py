@@ -1,4 +1,4 @@
-"""The reports of `evaluate.py`: tables, figures and the page of results from many runs, and pictures of one run's network."""
+"""The reports of `evaluate.py`: tables, figures and the page of results from many runs, and of one run its page and its pictures."""
 
 import sys
 from pathlib import Path
@@ -7,6 +7,7 @@ from stochlwta_tf.cli import start
 from stochlwta_tf.errors import ConfigurationError, UserError
 from stochlwta_tf.training.run_folder import RunFolder, replacing, write_text
 
+_PAGES = {"markdown": "README.md", "html": "index.html"}
 _TABLES = ("1", "2", "3", "4", "5", "6", "D1", "D2")
 
 
@@ -15,17 +16,23 @@ def add_arguments(parser):
     group = parser.add_argument_group("reports from the runs in a folder")
     group.add_argument("--table", metavar="NAME", help=f"the paper's table {', '.join(_TABLES)}, or the name or file of a suite")
     group.add_argument("--figure", metavar="NAME", help="the paper's figure 2, 3a, 3b, 3c, …, written to --out FILE.png or .svg")
-    group.add_argument("--page", action="store_true", help="the page of all results, written to RUNS/README.md unless --out is given")
+    group.add_argument("--page", action="store_true", help="the page of all results; without --out RUNS/README.md or RUNS/index.html")
     group.add_argument("--runs", metavar="DIR", default="results", help="folder searched for runs, at any depth (default: results)")
-    group.add_argument("--format", default="markdown", metavar="F", help="format of a table: markdown, csv or latex (default: markdown)")
-    group = parser.add_argument_group("pictures of the network of --run")
+    group.add_argument(
+        "--format",
+        default="markdown",
+        metavar="F",
+        help="markdown (the default), csv or latex for a table, markdown or html for the page",
+    )
+    group = parser.add_argument_group("a report of --run, and pictures of its network")
+    group.add_argument("--html", action="store_true", help="the run's page, one file; without --out report.html in its folder")
     group.add_argument("--reliability", action="store_true", help="reliability diagram: accuracy by confidence")
     group.add_argument("--winners", action="store_true", help="how often each competing unit wins, by class and layer")
 
 
 def asked(arguments):
     """Whether the command line asks for a report."""
-    return bool(arguments.table or arguments.figure or arguments.page or arguments.reliability or arguments.winners)
+    return bool(arguments.table or arguments.figure or arguments.page or arguments.html or arguments.reliability or arguments.winners)
 
 
 def run(arguments):
@@ -34,9 +41,14 @@ def run(arguments):
     Raises:
         UserError: The arguments or the runs are invalid.
     """
-    wanted = [name for name in ("table", "figure", "page", "reliability", "winners") if getattr(arguments, name)]
+    wanted = [name for name in ("table", "figure", "page", "html", "reliability", "winners") if getattr(arguments, name)]
     if len(wanted) > 1:
         raise ConfigurationError(f"one report at a time. Received: --{' --'.join(wanted)}.")
+    if wanted[0] == "html":
+        from stochlwta_tf.cli import run_report
+
+        run_report.report(arguments)
+        return
     if wanted[0] in ("reliability", "winners"):
         if arguments.run is not None:
             RunFolder(arguments.run).check_trained()
@@ -71,7 +83,6 @@ def _table(arguments):
 
 def _figure(arguments):
     start.tensorflow()
-    start.tensorflow()
     from stochlwta_tf.report import collect
     from stochlwta_tf.report.paper_figures import FIGURES
 
@@ -88,14 +99,16 @@ def _figure(arguments):
 
 
 def _page(arguments):
+    if arguments.format not in _PAGES:
+        raise ConfigurationError(f"--format of --page must be {', '.join(_PAGES)}. Received: --format {arguments.format}.")
     start.tensorflow()
-    start.tensorflow()
-    from stochlwta_tf.report import collect, page
+    from stochlwta_tf.report import collect, page, results_page
 
-    collected = collect.read(arguments.runs)
-    text, notes = page.text(collected, Path(arguments.runs))
+    runs = Path(arguments.runs)
+    collected = collect.read(runs)
+    text, notes = (results_page if arguments.format == "html" else page).text(collected, runs)
     collect.warn((*collected.problems, *notes))
-    out = _into(arguments.out or Path(arguments.runs) / "README.md")
+    out = _into(arguments.out or runs / _PAGES[arguments.format])
     write_text(out, text)
     print(f"The page is {out}.")
 

@@ -45,17 +45,22 @@ def run_test(config, folder, distribution, trained):
     write_json(folder.evaluation, result)
     if folder.evaluation == RunFolder(folder.path).evaluation:  # the run's own test, not one written elsewhere
         board.write_test(folder, result)
-    if distribution.rules is None and (distribution.input_shape, distribution.outputs) == ((1,), 1):
-        shown = np.flatnonzero(np.isfinite(measures["mse"].each[: distribution.batch]))[:_SHOWN]
-        draw(folder.figure, distribution.sample(0), predictions, shown, config.learner.name)
-    show(result)
+    if len(shown := tasks_to_draw(distribution, measures)):
+        with replacing(folder.figure) as part:
+            draw(part, "png", distribution.sample(0), predictions, shown, config.learner.name)
+    print_result(result)
     return result
 
 
-def draw(path, tasks, predictions, shown, learner):
-    """Draws the tasks with these numbers, none of which has diverged."""
-    if not len(shown):
-        return
+def tasks_to_draw(distribution, measures):
+    """Numbers of the tasks to draw: of a regression with one input and one output the first ones that have not diverged."""
+    if distribution.rules is not None or (distribution.input_shape, distribution.outputs) != ((1,), 1):
+        return []
+    return np.flatnonzero(np.isfinite(measures["mse"].each[: distribution.batch]))[:_SHOWN]
+
+
+def draw(path, form, tasks, predictions, shown, learner):
+    """Draws the tasks with these numbers, none of which has diverged, as PNG or SVG."""
     order = np.argsort(tasks.query_x.numpy()[shown, :, 0], axis=1)
     draws = predictions.draws[shown]
     noise_std = predictions.noise_std[shown] if np.ndim(predictions.noise_std) else predictions.noise_std
@@ -64,11 +69,10 @@ def draw(path, tasks, predictions, shown, learner):
     draws = np.take_along_axis(draws[..., 0], order[:, None], 2)
     support = (tasks.support_x.numpy()[shown, :, 0], tasks.support_y.numpy()[shown, :, 0])
     colour, sigma = style.colour(titles.method(learner)), float(np.mean(noise_std))
-    with replacing(path) as part:
-        predictions_figure.draw(part, support, (x, y), draws, mean, (low, high), sigma, shown, colour)
+    predictions_figure.draw(path, form, support, (x, y), draws, mean, (low, high), sigma, shown, colour)
 
 
-def show(result):
+def print_result(result):
     print(f"{result['name']}: {result['tasks']} test tasks, protocol: {result['protocol']}")
     table = Table()
     table.add_column("measure")

@@ -1,7 +1,5 @@
 """Drawings of curves: scores over a training, and a measure by a setting, with the paper's."""
 
-import matplotlib.ticker
-
 from stochlwta_tf.figures import style
 
 _PAPER = "#b0651d"
@@ -43,10 +41,7 @@ def scores(path, form, panels, xlabel, ylabel, percent, mark, end):
             if percent:
                 axes.set_ylim(0, 100)
             else:
-                axes.set_yscale("log")
-                axes.yaxis.set_major_locator(matplotlib.ticker.LogLocator(subs=(1, 2, 5)))
-                axes.yaxis.set_major_formatter("{x:g}")
-                axes.yaxis.set_minor_formatter(matplotlib.ticker.NullFormatter())
+                style.logarithmic(axes.yaxis)
             style.title(axes, panel["title"])
             style.grid(axes)
         handles, labels = grid[0, 0].get_legend_handles_labels()

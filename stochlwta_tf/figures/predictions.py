@@ -7,11 +7,11 @@ from stochlwta_tf.figures import style
 _TRUTH = "#1b1b1b"
 
 
-def draw(path, support, queries, draws, mean, band, noise_std, numbers, colour):
+def draw(path, form, support, queries, draws, mean, band, noise_std, numbers, colour):
     """Draws tasks with one input and one output, one panel each: truth, support points, draws, their mean and the 90 % band.
 
     Args:
-        path: The PNG file to write.
+        path, form: As `style.figure`.
         support: Pair of arrays `[tasks, points]`, x and y.
         queries: Pair of arrays `[tasks, queries]`, x in increasing order, and the true y.
         draws: Sampled predictors `[tasks, B, queries]`.
@@ -23,7 +23,7 @@ def draw(path, support, queries, draws, mean, band, noise_std, numbers, colour):
     """
     tasks, columns = len(mean), min(3, len(mean))
     rows = -(-tasks // columns)
-    with style.figure(path, "png", columns, rows, width=3.4, height=2.5 + 0.6 / rows, sharex=True, sharey=True) as (figure, panels):
+    with style.figure(path, form, columns, rows, width=3.4, height=2.5 + 0.6 / rows, sharex=True, sharey=True) as (figure, panels):
         for axes in panels.flat[tasks:]:
             axes.set_visible(False)
         for i, axes in enumerate(panels.flat[:tasks]):

@@ -3,6 +3,7 @@
 import contextlib
 
 import matplotlib
+import matplotlib.ticker
 from matplotlib.figure import Figure
 
 INK, GRID, BLUE = "#444444", "#e6e6e6", "#2a6fbb"
@@ -57,3 +58,11 @@ def title(axes, text):
 
 def heading(drawn, text):
     drawn.suptitle(text, fontsize=10, x=0.01, ha="left")
+
+
+def logarithmic(axis):
+    """Makes an axis logarithmic, with plain numbers at 1, 2 and 5 times the powers of ten."""
+    axis.axes.set(**{f"{axis.axis_name}scale": "log"})
+    axis.set_major_locator(matplotlib.ticker.LogLocator(subs=(1, 2, 5)))
+    axis.set_major_formatter("{x:g}")
+    axis.set_minor_formatter(matplotlib.ticker.NullFormatter())

@@ -100,6 +100,32 @@ def read(runs):
     return Collected(runs, tuple(results), tuple(timings), tuple(problems))
 
 
+def read_run(path):
+    """One run's configuration, its results, and a line for each file that cannot be used.
+
+    Args:
+        path: The folder.
+
+    Returns:
+        A `Configuration`, a list of `Result`s, its own test's first, and a list of lines.
+
+    Raises:
+        ConfigurationError: It is no run, or its `config.yaml` is invalid.
+
+    Example:
+
+    >>> read_run("results/runs/omniglot_5w1s_reptile-seed0")[1][0].evaluation.iterations
+    """
+    path, results, problems = Path(path), [], []
+    if not os.path.isfile(path / "config.yaml"):
+        raise ConfigurationError(f"{path} is not a run: it has no config.yaml.")
+    config = configuration.load(path / "config.yaml", silent=True)
+    evaluations = sorted((file.name for file in path.glob("evaluation*.json")), key=lambda name: (name != "evaluation.json", name))
+    if evaluations:
+        _run(path, path.name, True, evaluations, results, problems)
+    return config, results, problems
+
+
 def warn(problems):
     """Prints what was skipped, a line each, on standard error."""
     for problem in problems:

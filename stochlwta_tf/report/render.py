@@ -1,21 +1,17 @@
-"""A table as Markdown, CSV or LaTeX."""
+"""A table as Markdown or CSV, and all formats of tables."""
 
 import csv
 import io
 
-from stochlwta_tf.measures import measure_of
-from stochlwta_tf.report.tables import title
+from stochlwta_tf.report import cell_text
+from stochlwta_tf.report.latex import latex
+from stochlwta_tf.report.tables import splits, title
 
-_LEGEND = (
+LEGEND = (
     "A cell has ours, the paper's and the difference; – is missing. ± is half of the 95 % interval over seeds and test tasks together "
     "(Student's t; of one seed, over its test tasks alone), σ a standard deviation over seeds; where tasks diverged, ours is the median "
     "over all tasks (mean of the seeds' medians) and has no difference; times are medians with their quartiles."
 )
-_SPLITS = {
-    "standard": "Protocol `standard` has other test classes than the paper's own splits, so differences include that of the splits.",
-    "original_code": "Protocol `original_code` scores as the published code does, which is not the standard accuracy.",
-}
-_TEX = {"%": r"\%", "_": r"\_", "&": r"\&", "#": r"\#", "±": r"$\pm$", "−": "$-$", "–": "--", "σ": r"$\sigma$"}
 
 
 def markdown(table, level=1, commands=True):
@@ -26,45 +22,18 @@ def markdown(table, level=1, commands=True):
         level: Of its heading.
         commands: Whether to list the commands that fill the empty cells.
     """
-    blocks = [f"{'#' * level} {table.suite.title}", _LEGEND]
+    blocks = [f"{'#' * level} {table.suite.title}", LEGEND]
     if table.suite.note:
         blocks.append(table.suite.note.strip())
     for group, entries in table.groups:
         blocks.append(f"{'#' * (level + 1)} {title(group, table.suite)}")
-        blocks.extend(_splits(group, entries))
+        blocks.extend(splits(group, entries))
         blocks.append(pipes(*_grid(table, entries)))
         filled = [entry for entry in entries if entry.ours is not None]
         if filled:
             blocks.append(pipes(*_details(filled)))
-        blocks.extend(_missing(entries) if commands else ())
+        blocks.extend(missing(entries) if commands else ())
     return "\n\n".join(blocks) + "\n"
-
-
-def latex(table):
-    """The table as LaTeX: for each group a `tabular` of its cells and one of their details; the rest in comments."""
-    blocks = [_comment(table.suite.title, _LEGEND, table.suite.note)]
-    for group, entries in table.groups:
-        filled = [entry for entry in entries if entry.ours is not None]
-        blocks.append(_comment(title(group, table.suite), *_splits(group, entries)) + "\n" + _tabular(*_grid(table, entries)))
-        blocks.extend([_tabular(*_details(filled))] if filled else [])
-        blocks.extend(map(_comment, _missing(entries)))
-    return "\n\n".join(blocks) + "\n"
-
-
-def _splits(group, entries):
-    """The remark on splits if the paper's accuracies are compared with ours, as a list of none or one."""
-    compared = any(entry.measure == "accuracy" and None not in (entry.ours, entry.paper) for entry in entries)
-    return [_SPLITS[group.protocol]] if group and compared and group.protocol in _SPLITS else []
-
-
-def _tabular(head, rows):
-    lines = [" & ".join(map(_tex, row)) + r" \\" for row in (head, *rows)]
-    begin = f"\\begin{{tabular}}{{l{'r' * (len(head) - 1)}}}"
-    return "\n".join([begin, r"\hline", lines[0], r"\hline", *lines[1:], r"\hline", r"\end{tabular}"])
-
-
-def _comment(*texts):
-    return "\n".join(f"% {line}".rstrip() for text in texts for line in text.strip().splitlines())
 
 
 def comma_separated(table):
@@ -110,33 +79,12 @@ def _quoted(number):
 
 
 def _cell(entry):
-    parts = ["–" if entry.ours is None else _ours(entry)]
+    parts = ["–" if entry.ours is None else cell_text.ours(entry)]
     if entry.paper is not None:
-        parts.append(_number(entry.paper, entry.measure) + (f" (σ {entry.paper_std:.2f})" if entry.paper_std is not None else ""))
+        parts.append(cell_text.number(entry.paper, entry.measure) + (f" (σ {entry.paper_std:.2f})" if entry.paper_std is not None else ""))
     if entry.difference is not None:
-        parts.append(_signed(entry.difference, entry.measure))
+        parts.append(cell_text.signed(entry.difference, entry.measure))
     return " / ".join(parts)
-
-
-def _ours(entry):
-    value = _number(entry.ours, entry.measure)
-    if entry.diverged:
-        return f"median {value} ({entry.diverged} of {entry.tasks * len(entry.seeds):,} tasks diverged)"
-    if entry.low is None:
-        return value
-    if entry.unit == "ms":
-        tasks = f" for {entry.batch} tasks" if entry.batch else ""
-        return f"{value} [{_number(entry.low, entry.measure)}, {_number(entry.high, entry.measure)}]{tasks}"
-    return f"{value} ± {_number((entry.high - entry.low) / 2, entry.measure)}"
-
-
-def _number(value, measure):
-    digits = measure_of(measure).digits
-    return f"{value:.{digits}f}" if digits else f"{value:,.0f}"
-
-
-def _signed(value, measure):
-    return ("−" if value < 0 else "+") + _number(abs(value), measure)
 
 
 def _details(entries):
@@ -145,19 +93,19 @@ def _details(entries):
     head = ["cell", "ours", *(["std over seeds"] if seeded else []), "seeds", "iterations", "tasks", "paper", "difference", "made by"]
     rows = []
     for entry in entries:
-        std = [_number(entry.seed_std, entry.measure) if entry.seed_std is not None else ""] if seeded else []
-        paper = "" if entry.paper is None else _number(entry.paper, entry.measure)
-        difference = "" if entry.difference is None else _signed(entry.difference, entry.measure)
+        std = [cell_text.number(entry.seed_std, entry.measure) if entry.seed_std is not None else ""] if seeded else []
+        paper = "" if entry.paper is None else cell_text.number(entry.paper, entry.measure)
+        difference = "" if entry.difference is None else cell_text.signed(entry.difference, entry.measure)
         iterations = "" if entry.iterations is None else f"{entry.iterations:,}"
         made_by = f"`{entry.made_by}`" + (f" on {entry.device}" if entry.unit == "ms" else "")
         seeds = ", ".join(map(str, entry.seeds))
         unit = {"": "", "%": " %"}.get(entry.unit, f" {entry.unit}")
-        ours = [f"{entry.label}, {entry.column}", _ours(entry) + unit, *std, seeds, iterations, str(entry.tasks or "")]
+        ours = [f"{entry.label}, {entry.column}", cell_text.ours(entry) + unit, *std, seeds, iterations, str(entry.tasks or "")]
         rows.append([*ours, paper, difference, made_by])
     return head, rows
 
 
-def _missing(entries):
+def missing(entries):
     """Blocks that list what fills the empty cells."""
     commands = {}
     for entry in entries:
@@ -182,7 +130,3 @@ def pipes(head, rows):
     lines = [" | ".join(c.ljust(w) if start else c.rjust(w) for c, w, start in zip(row, widths, left)) for row in table]
     rule = "|".join("-" * (w + 2) if start else "-" * (w + 1) + ":" for w, start in zip(widths, left))
     return "\n".join([f"| {lines[0]} |", f"|{rule}|", *(f"| {line} |" for line in lines[1:])])
-
-
-def _tex(text):
-    return "".join(_TEX.get(character, character) for character in text)

@@ -58,6 +58,8 @@ class Evaluation(_Part):
     data_notes: list[str] = []
     per_task: dict[str, list[_Finite | None]] = {}
     training: dict[str, _Finite] = {}
+    adapt_and_predict: dict[str, _Finite] = {}
+    classes: dict[str, int] = {}
     noise_std: _Finite | None = None
 
     def measure(self, name):
@@ -119,6 +121,38 @@ class ActiveFile(_Part):
         if "random" not in self.strategies or any(len(curve.value) != len(self.labelled) for curve in self.strategies.values()):
             raise ValueError(f"strategies must have random, and a value for each of {len(self.labelled)} numbers of labels")
         return self
+
+
+class ReliabilityFile(_Part):
+    """What is read of a `reliability.json`: for each bin of the confidence its queries, and their mean confidence and accuracy."""
+
+    tasks: _Count
+    protocol: str
+    edges: Annotated[list[_Finite], Field(min_length=2)]
+    count: list[Annotated[int, Field(ge=0)]]
+    confidence: list[_Finite | None]
+    accuracy: list[_Finite | None]
+    ece: _Finite
+
+
+class LayerWinners(_Part):
+    """What is read of a layer in a `winners.json`."""
+
+    name: str
+    blocks: _Count
+    competitors: _Count
+    unused: Annotated[int, Field(ge=0)]
+    overall: list[_Finite]
+    by_class: Annotated[list[list[_Finite | None]], Field(min_length=1)]
+
+
+class WinnersFile(_Part):
+    """What is read of a `winners.json`."""
+
+    tasks: _Count
+    draws: _Count
+    rows: str
+    layers: Annotated[list[LayerWinners], Field(min_length=1)]
 
 
 def read(path, model):

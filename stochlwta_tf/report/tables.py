@@ -8,6 +8,11 @@ from stochlwta_tf.measures import measure_of
 from stochlwta_tf.report import commands, paper_cell
 from stochlwta_tf.report.match import Group, Matcher, mean_and_std
 
+_SPLITS = {
+    "standard": "Protocol `standard` has other test classes than the paper's own splits, so differences include that of the splits.",
+    "original_code": "Protocol `original_code` scores as the published code does, which is not the standard accuracy.",
+}
+
 
 class Entry(NamedTuple):
     """A cell of a table.
@@ -20,6 +25,7 @@ class Entry(NamedTuple):
         batch: For a time: tasks in a meta-iteration.
         seed_std: Standard deviation over seeds, if there are two or more.
         seeds, iterations, tasks, device: Those of the runs.
+        core_seconds: Mean over seeds of the processor time of the training, if it is recorded.
         paper, paper_std: As printed.
         made_by: The command that produced our number.
         fill_by: For a missing cell, the command that fills it.
@@ -42,6 +48,7 @@ class Entry(NamedTuple):
     seeds: tuple = ()
     iterations: int | None = None
     tasks: int | None = None
+    core_seconds: float | None = None
     device: str | None = None
     paper: float | None = None
     paper_std: float | None = None
@@ -123,7 +130,12 @@ def _with_runs(entry, matched):
     first = matched.results[0].evaluation
     tasks = min(result.evaluation.tasks for result in matched.results)
     return entry._replace(
-        seeds=tuple(matched.seeds), iterations=matched.iterations, tasks=tasks, device=first.device, made_by=first.command
+        seeds=tuple(matched.seeds),
+        iterations=matched.iterations,
+        tasks=tasks,
+        core_seconds=matched.core_seconds,
+        device=first.device,
+        made_by=first.command,
     )
 
 
@@ -157,3 +169,9 @@ def _timed(entry, timing, spread):
 def title(group, suite):
     """A group's heading."""
     return group.title if isinstance(group, Group) else f"{suite.title.partition(':')[0]}: no tested runs yet"
+
+
+def splits(group, entries):
+    """The remark on splits if the paper's accuracies are compared with ours, as a list of none or one."""
+    compared = any(entry.measure == "accuracy" and None not in (entry.ours, entry.paper) for entry in entries)
+    return [_SPLITS[group.protocol]] if group and compared and group.protocol in _SPLITS else []

@@ -12,6 +12,7 @@ from stochlwta_tf.cli.run_test import run_test
 from stochlwta_tf.config import configuration
 from stochlwta_tf.training import build
 from stochlwta_tf.training.run_folder import RunFolder
+from tests.helpers.html_pages import Page
 
 REGRESSION = {
     "name": "tiny",
@@ -61,6 +62,16 @@ def test_a_regression_result_is_that_of_the_tasks_one_by_one(run):
 def test_the_figure_of_predictions_is_a_picture(run):
     assert evaluate.main(["--run", str(run.path), "--tasks", "4", "--out", str(run.path / "other.json")]) == 0
     assert (run.path / "other.png").read_bytes().startswith(b"\x89PNG")
+
+
+def test_a_runs_page_has_the_predictions_of_its_model(run, tmp_path):
+    run.figure.unlink(missing_ok=True)
+    out = tmp_path / "report.html"
+    assert evaluate.main(["--run", str(run.path), "--html", "--out", str(out)]) == 0
+    page = Page(out.read_text(encoding="utf-8"))
+    page.check_alone()
+    assert {"support points", "90 % band (σ = 1)", "truth"} <= set(page.pieces)
+    assert not run.figure.exists()
 
 
 def test_overrides_change_the_test_and_not_the_model(run, tmp_path):

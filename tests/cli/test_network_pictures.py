@@ -1,6 +1,7 @@
 """Pictures of a trained network from the command line."""
 
 import json
+import shutil
 
 import pytest
 
@@ -8,6 +9,7 @@ from stochlwta_tf.cli import evaluate
 from stochlwta_tf.config import configuration
 from stochlwta_tf.training import build
 from stochlwta_tf.training.run_folder import RunFolder
+from tests.helpers.html_pages import Page
 from tests.helpers.tiny_runs import VALUES
 
 
@@ -36,3 +38,21 @@ def test_a_picture_is_of_the_network_that_was_trained(run, tmp_path, capsys):
     status = evaluate.main(["--run", str(run.path), "--winners", "--set", "network.blocks=[2]", "--out", str(tmp_path / "a.png")])
     assert status == 2
     assert "--set can change evaluation, active_learning, task, runtime of a trained run" in capsys.readouterr().err
+
+
+def test_a_runs_page_has_the_pictures_that_its_model_gives(run, tmp_path, capsys):
+    out = tmp_path / "report.html"
+    assert evaluate.main(["--run", str(run.path), "--html", "--tasks", "2", "--out", str(out)]) == 0
+    page = Page(out.read_text(encoding="utf-8"))
+    page.check_alone()
+    assert "2 test tasks protocol standard, expected calibration error" in page.text
+    assert "winners on 2 test tasks, 5 draws" in page.text
+    assert [path.name for path in tmp_path.iterdir()] == ["report.html"]
+    assert f"The report is {out}." in capsys.readouterr().out
+
+
+def test_a_page_without_the_data_says_what_is_not_drawn(run, tmp_path):
+    folder = RunFolder(shutil.copytree(run.path, tmp_path / "run"))
+    folder.model.write_bytes(b"no model")
+    assert evaluate.main(["--run", str(folder.path), "--html"]) == 0
+    assert f"Not drawn {folder.model}" in Page((folder.path / "report.html").read_text(encoding="utf-8")).text

@@ -45,6 +45,7 @@ def test_a_mistake_in_a_suite_is_one_line(tmp_path, capsys, changes, message):
     [
         (["--table", "7"], "unknown suite 7."),
         (["--table", "5", "--format", "html"], "--format must be markdown, csv, latex. Received: --format html."),
+        (["--page", "--format", "csv"], "--format of --page must be markdown, html. Received: --format csv."),
         (["--figure", "9", "--out", "a.png"], "--figure must be 2, 3a, 3b, 3c"),
         (["--figure", "2"], "a figure needs --out FILE.png or FILE.svg."),
         (["--table", "5", "--page"], "one report at a time."),

@@ -1,4 +1,4 @@
-"""Tables as Markdown, CSV and LaTeX."""
+"""Tables as Markdown and CSV."""
 
 import csv
 import io
@@ -35,13 +35,3 @@ def test_csv_has_a_line_for_each_cell_and_the_literature(runs):
     assert [(line["row"], line["protocol"], line["seeds"], line["iterations"]) for line in own] == [
         ("StochLWTA-ML", "standard", "0 1 2", "60000")
     ]
-
-
-def test_latex_says_what_its_cells_are_of(runs):
-    text = render.latex(result_folders.table(runs, "table1"))
-    assert r"92.00 $\pm$ 6.57 / 97.79 ($\sigma$ 0.48) / $-$5.79" in text
-    assert r"\& " not in text and "σ" not in "".join(line for line in text.splitlines() if not line.startswith("%"))
-    assert (
-        "StochLWTA-ML (the paper's network and rates), omniglot\\_20w1s & 92.00 $\\pm$ 6.57 \\% & 2.65 & 0, 1, 2 & 60,000 & 600 &" in text
-    )
-    assert "% - MAML, omniglot_20w1s: `python train.py --config configs/omniglot_20w1s_maml.yaml --out" in text
