@@ -32,8 +32,11 @@ def _is_text(lines):
 
 
 def _inline(line):
+    if line == "Returns:":
+        return ":returns:"  # napoleon would read what stands before a colon as a type, of which ours have none
     if line.lstrip().startswith(">>>"):
         return line
+    line = re.sub(r"(?<!`)`([A-Z]\w+)`(?!`)", r"`.\1`", line)  # `MAML`, in whichever module it is
     line = re.sub(r"(?<!`)(`[^`]+`)(?=\w)", r"\1\\ ", line)  # `Task`s
     line = re.sub(r"^( +\w+: )([A-Z]\.)$", r"\1\\\2", line)  # "draws: B." is no list
     return line if "`" in line else line.replace("|", r"\|")
