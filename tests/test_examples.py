@@ -17,7 +17,7 @@ from tests.helpers import REPOSITORY
 PACKAGE = REPOSITORY / "stochlwta_tf"
 #: Their examples train for long, or need a data set, a finished run or a folder of the reader's.
 NOT_RUN = {
-    "cli.suite_runner", "evaluation.evaluate", "inference.load", "inference.pictures", "sklearn",
+    "cli.suite_runner", "evaluation.evaluate", "evaluation.uncertainty", "inference.load", "inference.pictures", "sklearn",
     "tasks.augmentation", "tasks.cache", "tasks.cifar100", "tasks.duplicates",
     "tasks.glyphs", "tasks.image_folder", "tasks.miniimagenet", "tasks.miniimagenet_builder", "tasks.miniimagenet_layouts",
     "tasks.omniglot", "tasks.picture_files", "tasks.safe_pickle", "tasks.tfds_source", "training.data_record", "training.run_folder",
