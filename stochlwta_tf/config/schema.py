@@ -64,7 +64,7 @@ def sources_of(callable_):
     Example:
 
     >>> [source.__name__ for source in sources_of(FOMAML)]
-    ['FOMAML', 'MAML', 'MetaLearner']
+    ['FOMAML', 'MAML', 'MetaLearner', 'CompiledModel']
     """
     if not inspect.isclass(callable_):
         yield callable_

@@ -1,7 +1,6 @@
 """docs/extending.md: its method is what it says, and a configuration trains it."""
 
 import os
-import re
 import subprocess
 import sys
 
@@ -13,15 +12,15 @@ from stochlwta_tf import networks
 from stochlwta_tf.cli import train
 from stochlwta_tf.learners import LEARNERS
 from tests.helpers import REPOSITORY
+from tests.helpers.documents import blocks
 from tests.helpers.small_tasks import one, point_tasks
 
 
 @pytest.fixture
 def document(tmp_path, monkeypatch):
     """The document's module and configuration, in the working directory."""
-    text = (REPOSITORY / "docs" / "extending.md").read_text(encoding="utf-8")
     for language, name in (("python", "my_methods.py"), ("yaml", "anil.yaml")):
-        (block,) = re.findall(rf"^```{language}\n(.*?)^```", text, re.MULTILINE | re.DOTALL)
+        ((_, block),) = blocks("docs/extending.md", language)
         (tmp_path / name).write_text(block)
     (tmp_path / "configs").symlink_to(REPOSITORY / "configs")
     monkeypatch.chdir(tmp_path)
