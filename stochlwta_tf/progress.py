@@ -39,7 +39,7 @@ class Lines:
         left = (now - self._start) / max(done - self._first, 1) * (self._total - done)
         parts = [
             f"{self._title}: {done}/{self._total}",
-            *([f"{_clock(left)} left"] if done < self._total else []),
+            *([f"{_clock(left)} left"] if self._first < done < self._total else []),
             *([text] if text else []),
         ]
         print(", ".join(parts), file=sys.stderr, flush=True)
