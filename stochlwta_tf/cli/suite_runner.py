@@ -1,20 +1,18 @@
-"""Trains the runs of a suite: `train.py --suite table5 --budget 10m`."""
+"""Trains the runs of a suite: `train.py --suite table5 --budget 10m --jobs 4`."""
 
-import json
-import os
-import subprocess
-import sys
+from collections import deque
 from pathlib import Path
 from typing import NamedTuple
 
-import stochlwta_tf
-from stochlwta_tf.cli import budgets as budgets
+from stochlwta_tf.cli import budgets, launchers
 from stochlwta_tf.cli.exit_status import stoppable
-from stochlwta_tf.config import configuration, identity, suites
-from stochlwta_tf.errors import ConfigurationError, UserError
-from stochlwta_tf.report import collect, commands
+from stochlwta_tf.cli.suite_progress import NoProgress, SuiteProgress
+from stochlwta_tf.cli.suite_run import SuiteRun
+from stochlwta_tf.config import suites
+from stochlwta_tf.errors import UserError
+from stochlwta_tf.report import commands
 
-_PROGRAMS = {"train.py": "stochlwta_tf.cli.train", "evaluate.py": "stochlwta_tf.cli.evaluate"}
+_LOOK = 2.0  # seconds between two looks at how far the runs are
 
 
 class Run(NamedTuple):
@@ -48,7 +46,7 @@ def main(arguments):
     """Trains a suite's runs from the command line.
 
     Args:
-        arguments: `suite`, `budget`, `columns`, `seeds` and `out` of `train.py`.
+        arguments: `suite`, `budget`, `columns`, `seeds`, `out`, `jobs` and `launcher` of `train.py`.
 
     Raises:
         UserError: Some runs failed; the others are complete.
@@ -56,27 +54,20 @@ def main(arguments):
     suite = suites.load(arguments.suite).part(arguments.columns, arguments.seeds)
     given = arguments.budget or suite.budget
     budget = budgets.Budget.parse(given) if given else None
+    launcher = _launcher(arguments)
     with stoppable("stopped; the same command resumes."):
-        failures = Runner(Path(arguments.out or commands.RUNS), budget).run(suite)
+        failures = Runner(Path(arguments.out or commands.RUNS), budget, launcher).run(suite)
     if failures:
         raise UserError(f"{len(failures)} failed, the other runs are complete: {'; '.join(failures)}.")
 
 
-def start_python(arguments):
-    """Runs Python in a separate process, so that each run has its own threads and devices, and a crash ends only that run.
+def _launcher(arguments):
+    if arguments.launcher == "ray":
+        from stochlwta_tf.cli.ray_launcher import RayTasks
 
-    Args:
-        arguments: `train.py …` or `evaluate.py …` of this version, or arguments of Python itself.
-
-    Returns:
-        Exit status, standard output, standard error.
-    """
-    if arguments[0] in _PROGRAMS:
-        arguments = ["-m", _PROGRAMS[arguments[0]], *arguments[1:]]
-    path = os.pathsep.join(filter(None, [str(Path(stochlwta_tf.__file__).parent.parent), os.environ.get("PYTHONPATH")]))
-    environment = {**os.environ, "PYTHONPATH": path, "PYTHONIOENCODING": "utf-8"}
-    process = subprocess.run([sys.executable, *arguments], check=False, capture_output=True, env=environment)
-    return process.returncode, *(said.decode("utf-8", "replace") for said in (process.stdout, process.stderr))
+        return RayTasks(arguments.jobs)
+    jobs = arguments.jobs or 1
+    return launchers.OneByOne() if jobs == 1 else launchers.Processes(jobs)
 
 
 class Runner:
@@ -85,124 +76,63 @@ class Runner:
     Args:
         out: Folder of the runs; each is in `<name>-seed<seed>` there.
         budget: The `Budget` of each new run; by default its configuration sets the length.
-        start: As `start_python`.
+        launcher: What starts commands, as `OneByOne`.
         log: Function that receives each line of progress.
 
     Example:
 
-    >>> Runner(Path("results/runs"), Budget.parse("10m")).run(suites.load("table5"))
+    >>> Runner(Path("results/runs"), Budget.parse("10m"), Processes(4)).run(suites.load("table5"))
     """
 
-    def __init__(self, out, budget=None, start=start_python, log=None):
-        self._out, self._budget, self._start, self._log = out, budget, start, log or (lambda line: print(line, flush=True))
-        self._prefix = ""
+    def __init__(self, out, budget=None, launcher=None, log=None):
+        self._out, self._budget, self._launcher = out, budget, launcher or launchers.OneByOne()
+        self._log = log or (lambda line: print(line, flush=True))
+        self._active, self._failures = {}, {}
 
     def run(self, suite):
         """Runs the suite; returns a line for each failure."""
-        failures = []
         runs, unknown = runs_of(suite)
         for path in unknown:
             self._log(f"{path}: skipped (no configuration)")
-        for number, (seed, run) in enumerate([(seed, run) for run in runs for seed in suite.seeds], 1):
-            self._prefix = f"[{number}/{len(runs) * len(suite.seeds)}] "
-            try:
-                self._make(run, seed)
-            except UserError as error:
-                failures.append(str(error).rstrip("."))
-                self._log(f"{self._prefix}failed: {failures[-1]}")
-        return failures
+        pairs, lengths = [(run, seed) for run in runs for seed in suite.seeds], {}
+        waiting = deque()
+        for number, (run, seed) in enumerate(pairs, 1):
+            log = self._logger(f"[{number}/{len(pairs)}] ")
+            made = SuiteRun(run, seed, self._out, self._budget, lengths, log)
+            waiting.append((number, made, made.commands(), log))
+        shown = SuiteProgress(len(pairs)) if self._launcher.slots > 1 else NoProgress()
+        try:
+            with shown:
+                while waiting or self._active:
+                    while len(self._active) < self._launcher.slots and (one := _first(waiting)):
+                        self._go_on(one, None)
+                    if self._active and (ended := self._launcher.finished(_LOOK)):
+                        job, answer = ended
+                        self._go_on(self._active.pop(job), answer)
+                    shown.update(len(pairs) - len(waiting) - len(self._active), [one[1] for one in self._active.values()])
+        finally:
+            self._launcher.stop()
+        return [self._failures[number] for number in sorted(self._failures)]
 
-    def _folder(self, config, seed):
-        return self._out / f"{config.name}-seed{seed}"
+    def _logger(self, prefix):
+        return lambda line: self._log(f"{prefix}{line}")
 
-    def _make(self, run, seed):
-        config = run.cell.load([f"seed={seed}"])
-        for cell in run.tests:
-            cell.load(cell.test_assignments)  # an invalid further test is reported before hours of training
-        folder = self._folder(config, seed)
-        has = self._config_in(folder, config)
-        if has is None:
-            length = self._length(run, config)
-            self._say(folder, f"starting {' '.join(length) or f'training.iterations={config.training.iterations}'}")
-            own = [f"seed={seed}"] if seed != run.cell.load().seed else []
-            self._call(["train.py", "--config", run.cell.config, *_set(*run.cell.assignments, *own, *length), "--out", str(folder)], folder)
-        elif self._whole(folder / "evaluation.json", config):
-            self._say(folder, f"already complete, training.iterations={has.training.iterations}")
-        else:
-            self._say(folder, f"resuming, training.iterations={has.training.iterations}")
-            self._call(["train.py", "--resume", "--out", str(folder)], folder)
-        for cell in run.tests:
-            self._test(cell, folder)
-
-    def _config_in(self, folder, config):
-        """The configuration of a run in a folder, or None.
-
-        Raises:
-            ConfigurationError: It differs from the suite's in more than its length.
-        """
-        if not (folder / "config.yaml").exists():
-            return None
-        has = configuration.load(folder / "config.yaml")
-        _same(folder, identity.run(config), identity.run(has))
-        return has
-
-    def _whole(self, path, config):
-        """Whether a complete test of a run's model exists.
-
-        Raises:
-            ConfigurationError: It differs from the suite's.
-        """
-        tests = [result.tested for result in collect.read(path.parent).results if result.file == path.name]
-        for tested in tests:
-            _same(path, identity.test(config), identity.test(tested))
-        return bool(tests)
-
-    def _test(self, cell, folder):
-        path = folder / commands.test_file(cell)
-        config = configuration.load(folder / "config.yaml", cell.test_assignments)
-        if collect.active(path, config) if cell.suite.active else self._whole(path, config):
+    def _go_on(self, one, answer):
+        """Hands a run the answer to its last command, and starts its next one."""
+        number, _, missing, log = one
+        try:
+            self._active[self._launcher.start(missing.send(answer))] = one
+        except StopIteration:
             return
-        if list(cell.row.test) == ["batch_statistics"] and not self._normalises(folder):
-            return
-        if not (folder / "model.keras").exists():
-            raise UserError(f"{path}: needs the trained model, which is missing")
-        self._say(folder, f"testing with {' '.join(cell.test_assignments)}")
-        self._call(commands.test_command(cell, folder), path)
-
-    def _normalises(self, folder):
-        """Whether a tested run's network has batch normalisation, so that a test with other batch statistics is another test."""
-        return any(result.evaluation.batch_statistics for result in collect.read(folder).results)
-
-    def _length(self, run, config):
-        """The settings for the budget; all seeds of a run have the same length."""
-        if self._budget is None:
-            return []
-        for folder in sorted(self._out.glob(f"{config.name}-seed*")):
-            if folder.name.rpartition("seed")[2].isdigit() and (has := self._config_in(folder, config)):
-                return [f"training.{key}={getattr(has.training, key)}" for key in ("iterations", "log_every", "validate_every")]
-        if self._budget.iterations is None:
-            timing = ["-m", "stochlwta_tf.cli.timing", "--rate", "--config", run.cell.config, *_set(*run.cell.assignments)]
-            seconds = json.loads(self._call(timing, run.cell.config).splitlines()[-1])["seconds_per_iteration"]
-            self._log(f"{self._prefix}{config.name}: {1000 * seconds:.3g} ms an iteration")
-            return budgets.assignments(config, self._budget.iterations_at(seconds))
-        return budgets.assignments(config, self._budget.iterations)
-
-    def _say(self, folder, what):
-        self._log(f"{self._prefix}{folder.name}: {what}")
-
-    def _call(self, arguments, what):
-        status, printed, errors = self._start(arguments)
-        if status:
-            lines = [line for line in errors.splitlines() if line.strip()] or ["nothing was printed"]
-            reason = next((line for line in reversed(lines) if line.startswith("error: ")), lines[-1]).removeprefix("error: ")
-            raise UserError(f"{what}: exit status {status}: {reason}")
-        return printed
+        except UserError as error:
+            self._failures[number] = str(error).rstrip(".")
+            log(f"failed: {self._failures[number]}")
 
 
-def _set(*assignments):
-    return ["--set", *assignments] if assignments else []
-
-
-def _same(path, wanted, has):
-    if changed := identity.difference(wanted, has):
-        raise ConfigurationError(f"{path} differs from the suite, which has {changed[0]}={changed[1]}. Received: {changed[2]}")
+def _first(waiting):
+    """Takes the first run that need not wait for another's length; None if there is none."""
+    for one in waiting:
+        if not one[1].waits:
+            waiting.remove(one)
+            return one
+    return None

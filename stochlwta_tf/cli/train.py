@@ -36,6 +36,8 @@ def main(argv=None):
     parser.add_argument("--budget", metavar="B", help="with --suite: length of each new run, such as 10m, 0.5h or 500it (iterations)")
     parser.add_argument("--columns", metavar="NAME", nargs="+", help="with --suite: only the runs of these columns")
     parser.add_argument("--seeds", metavar="N", nargs="+", type=int, help="with --suite: run these seeds instead of the suite's")
+    parser.add_argument("--jobs", metavar="N", type=int, help="with --suite: runs at a time, each with its share of the cores (default: 1)")
+    parser.add_argument("--launcher", choices=["local", "ray"], help="with --suite: where the runs are made (default: local)")
     arguments = start.parsed(parser, argv)
     if (start_from := vars(arguments)["from"]) is not None:
         arguments.set.append(f"training.initial_weights={json.dumps(start_from)}")
@@ -43,10 +45,12 @@ def main(argv=None):
         return exit_status(lambda: _list(None if arguments.list is True else arguments.list, arguments.config))
     if arguments.suite:
         if arguments.config or arguments.set or arguments.resume or arguments.show:
-            parser.error("--suite can only be combined with --budget, --columns, --seeds and --out")
+            parser.error("--suite can only be combined with --budget, --columns, --seeds, --jobs, --launcher and --out")
+        if arguments.jobs is not None and arguments.jobs < 1:
+            parser.error("--jobs must be at least 1")
         return exit_status(lambda: _suite(arguments))
-    if arguments.budget or arguments.columns or arguments.seeds:
-        parser.error("--budget, --columns and --seeds need --suite")
+    if arguments.budget or arguments.columns or arguments.seeds or arguments.jobs or arguments.launcher:
+        parser.error("--budget, --columns, --seeds, --jobs and --launcher need --suite")
     if arguments.extend is not None:
         if arguments.config or arguments.set or arguments.show or arguments.out is None or arguments.extend < 1:
             parser.error("--extend needs a number of 1 or more and --out, and cannot be combined with --config, --set, --from or --show")
