@@ -62,6 +62,7 @@ def empty_folder(tmp_path, monkeypatch):
     return tmp_path
 
 
+@pytest.mark.slow
 def test_the_tutorial_runs(empty_folder):
     given = run_the_tutorial(iterations=2)
     assert given["prediction"].mutual_information.shape == (25,)

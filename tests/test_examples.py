@@ -11,7 +11,7 @@ import tensorflow as tf
 
 from stochlwta_tf import layers, learners, networks, objectives, tasks
 from stochlwta_tf.config import configuration, suites
-from stochlwta_tf.report import collect
+from stochlwta_tf.report import collect, result_files, tables
 from tests.helpers import REPOSITORY
 
 PACKAGE = REPOSITORY / "stochlwta_tf"
@@ -54,7 +54,7 @@ def namespace():
     return {
         **{k: v for module in (layers, learners, objectives, tasks, networks) for k, v in vars(module).items() if k[0] != "_"},
         "Path": Path, "np": np, "tf": tf, "keras": keras, "networks": networks, "suites": suites,
-        "configuration": configuration, "collect": collect,
+        "configuration": configuration, "collect": collect, "tables": tables, "Measure": result_files.Measure,
         "images": images, "labels": labels, "bank": bank, "tasks": distribution, "support_x": points, "query_x": points[:2],
         "particles": tf.constant(points), "maml": learners.MAML(networks.mlp((3,), 1, units=(2,)), likelihood="gaussian"),
     }  # fmt: skip

@@ -207,7 +207,10 @@ class MetaLearner(MethodToolkit):
 
     @functools.wraps(keras.Model.fit)
     def fit(self, *args: Any, **kwargs: Any) -> keras.callbacks.History:
-        callbacks = inspect.signature(super().fit).bind(*args, **kwargs).arguments.get("callbacks")
+        given = inspect.signature(super().fit).bind(*args, **kwargs).arguments
+        if "shuffle" not in given:
+            kwargs["shuffle"] = False  # a data set decides its own order; of Keras's True for one there is a warning
+        callbacks = given.get("callbacks")
         set_direction(callbacks, self.likelihood.score_name, self.likelihood.higher_is_better)
         return super().fit(*args, **kwargs)
 

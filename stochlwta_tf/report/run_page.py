@@ -77,7 +77,7 @@ def settings(config):
     Example:
 
     >>> settings(configuration.load("configs/sinusoid_default.yaml"))[1]["training"][0]
-    ('keep_best', 'false', 'false')
+    ('max_to_keep', '2', '2')
     """
     changed, defaults = {}, {}
     for section, values in config.resolved().items():
