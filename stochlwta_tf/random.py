@@ -31,8 +31,9 @@ _PARITY = 0x1BD11BDA
 _ROUNDS = 20
 
 
-def _rotate_left(x: tf.Tensor, distance: int) -> tf.Tensor:
-    return tf.bitwise.left_shift(x, tf.constant(distance, tf.uint32)) | tf.bitwise.right_shift(x, tf.constant(32 - distance, tf.uint32))
+def _rotate_left(x: Any, distance: int) -> Any:
+    shift: Any = tf.bitwise if tf.is_tensor(x) else np
+    return shift.left_shift(x, np.uint32(distance)) | shift.right_shift(x, np.uint32(32 - distance))
 
 
 def threefry2x32(key: tf.Tensor, count0: tf.Tensor, count1: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:
@@ -45,13 +46,19 @@ def threefry2x32(key: tf.Tensor, count0: tf.Tensor, count1: tf.Tensor) -> tuple[
     Returns:
         Two uint32 tensors of the broadcast shape.
     """
-    return _encrypt(key, count0, count1) if tf.executing_eagerly() else _compiled_encrypt(key, count0, count1)
+    if tf.executing_eagerly():  # in NumPy, whose operations start ten times as quickly
+        with np.errstate(over="ignore"):
+            x0, x1 = _encrypt(*(tf.cast(word, tf.uint32).numpy() for word in (key, count0, count1)))
+        return tf.constant(x0), tf.constant(x1)
+    words = _compiled_encrypt(tf.cast(key, tf.uint32), count0, count1)
+    words[0].op.pfor_converter = _encrypt_stacked
+    return words
 
 
-def _encrypt(key: tf.Tensor, count0: tf.Tensor, count1: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:
-    key = tf.cast(key, tf.uint32)
+def _encrypt(key: Any, count0: Any, count1: Any) -> tuple[Any, Any]:
+    """On uint32 tensors or arrays."""
     first, second = key[..., 0], key[..., 1]
-    schedule = (first, second, first ^ second ^ tf.constant(_PARITY, tf.uint32))
+    schedule = (first, second, first ^ second ^ np.uint32(_PARITY))
     x0, x1 = count0 + schedule[0], count1 + schedule[1]
     for r in range(_ROUNDS):
         x0 = x0 + x1
@@ -59,12 +66,26 @@ def _encrypt(key: tf.Tensor, count0: tf.Tensor, count1: tf.Tensor) -> tuple[tf.T
         if r % 4 == 3:
             injection = r // 4 + 1
             x0 = x0 + schedule[injection % 3]
-            x1 = x1 + schedule[(injection + 1) % 3] + tf.constant(injection, tf.uint32)
+            x1 = x1 + schedule[(injection + 1) % 3] + np.uint32(injection)
     return x0, x1
 
 
 # In a graph that XLA does not compile, each of its hundred operations would write its result to memory.
 _compiled_encrypt = tf.function(_encrypt, jit_compile=True, autograph=False)
+
+
+def _encrypt_stacked(call: Any) -> list:
+    """How `tf.vectorized_map` converts a call of `_compiled_encrypt`: into one call for the whole loop.
+
+    It would convert the hundred operations inside one by one, at each call again, which took most of the time of tracing a learner.
+    """
+    ranks = [value.t.shape.rank - value.is_stacked - of_words for value, of_words in zip(call.inputs, (1, 0, 0))]
+    aligned = []
+    for value, rank in zip(call.inputs, ranks):
+        # The loop is the first axis of what it stacks; further axes, after it, align that for broadcasting.
+        axes = (slice(None), *[tf.newaxis] * (max(ranks) - rank))
+        aligned.append(value.t[axes] if value.is_stacked else value.t)
+    return [call.inputs[0]._replace(t=word, is_stacked=True) for word in threefry2x32(*aligned)]
 
 
 def key_from_seed(seed: int) -> tf.Tensor:
