@@ -52,6 +52,9 @@ def threefry2x32(key: tf.Tensor, count0: tf.Tensor, count1: tf.Tensor) -> tuple[
         return tf.constant(x0), tf.constant(x1)
     words = _compiled_encrypt(tf.cast(key, tf.uint32), count0, count1)
     words[0].op.pfor_converter = _encrypt_stacked
+    shape = tf.broadcast_static_shape(key.shape[:-1], tf.broadcast_static_shape(count0.shape, count1.shape))
+    for word in words:
+        word.set_shape(shape)
     return words
 
 
@@ -70,8 +73,8 @@ def _encrypt(key: Any, count0: Any, count1: Any) -> tuple[Any, Any]:
     return x0, x1
 
 
-# In a graph that XLA does not compile, each of its hundred operations would write its result to memory.
-_compiled_encrypt = tf.function(_encrypt, jit_compile=True, autograph=False)
+# In a graph that XLA does not compile, each of its hundred operations would write its result to memory. One trace serves all shapes.
+_compiled_encrypt = tf.function(_encrypt, input_signature=[tf.TensorSpec(None, tf.uint32)] * 3, jit_compile=True, autograph=False)
 
 
 def _encrypt_stacked(call: Any) -> list:
