@@ -4,22 +4,30 @@ from collections import Counter
 import numpy as np
 import pytest
 
-from stochlwta_tf.tasks import TASKS, Glyphs
+from stochlwta_tf.tasks import TASKS, Glyphs, glyphs
 from stochlwta_tf.tasks.glyphs import DRAWINGS, SCRIPTS, characters, draw
 
 
 @pytest.fixture(scope="module")
-def splits(tmp_path_factory):
+def chosen():
+    return characters()
+
+
+@pytest.fixture(scope="module", params=[4, pytest.param(DRAWINGS, marks=pytest.mark.slow)])
+def splits(request, chosen, tmp_path_factory):
+    """All classes, with the first so many of their drawings."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("STOCHLWTA_CACHE", str(tmp_path_factory.mktemp("cache")))
-        yield {split: Glyphs(split, batch=2, seed=0) for split in SCRIPTS}
+        patch.setattr(glyphs, "characters", lambda: chosen)
+        patch.setattr(glyphs, "DRAWINGS", request.param)
+        yield {split: Glyphs(split, batch=2, seed=0, queries=3) for split in SCRIPTS}
 
 
 def test_counts(splits):
     sizes = {split: len(tasks.bank) for split, tasks in splits.items()}
     assert sum(sizes.values()) >= 500 and sizes["train"] >= 300 and sizes["validation"] >= 50 and sizes["test"] >= 100
     for tasks in splits.values():
-        assert set(tasks.bank.count) == {DRAWINGS} == {20} and tasks.bank.images.shape[1:] == tasks.input_shape == (28, 28, 1)
+        assert set(tasks.bank.count) == {glyphs.DRAWINGS} and tasks.bank.images.shape[1:] == tasks.input_shape == (28, 28, 1)
 
 
 def test_scripts_are_disjoint_and_all_present(splits):
@@ -39,27 +47,27 @@ def test_white_ink_on_black_that_stays_inside(splits):
 def test_drawings_of_a_class_differ_and_no_image_is_in_two_classes(splits):
     images = np.concatenate([tasks.bank.images.reshape(-1, 784) for tasks in splits.values()])
     assert len(np.unique(images, axis=0)) > 0.999 * len(images)
-    classes = images.reshape(-1, DRAWINGS, 784)
-    assert all(len(np.unique(drawings, axis=0)) == DRAWINGS for drawings in classes)
+    classes = images.reshape(-1, glyphs.DRAWINGS, 784)
+    assert all(len(np.unique(drawings, axis=0)) == glyphs.DRAWINGS for drawings in classes)
 
 
-def test_look_alikes_are_one_class():
-    names = {unicodedata.name(c) for c in characters()}
+def test_look_alikes_are_one_class(chosen):
+    names = {unicodedata.name(c) for c in chosen}
     assert "LATIN CAPITAL LETTER A" in names
     assert not names & {"GREEK CAPITAL LETTER ALPHA", "CYRILLIC CAPITAL LETTER A", "LATIN SMALL LETTER O", "CYRILLIC SMALL LETTER ES"}
 
 
 def test_classes_are_closer_to_themselves_than_to_others(splits):
     """A 20-way 1-shot nearest neighbour on pixels: far above chance (5 %), far from solved."""
-    task = Glyphs("test", batch=60, seed=0, way=20).sample(0)
+    task = Glyphs("test", batch=60, seed=0, way=20, queries=3).sample(0)
     support, query = (np.asarray(x).reshape(60, -1, 784) for x in (task.support_x, task.query_x))
     nearest = np.argmin((support**2).sum(-1)[:, None] - 2 * query @ support.transpose(0, 2, 1), axis=-1)
     assert 0.2 < np.mean(nearest == task.query_y) < 0.6
 
 
-def test_the_same_bytes_again(splits):
-    c, script = next(iter(characters().items()))
-    again = np.stack([draw(c, script, i) for i in range(DRAWINGS)])
+def test_the_same_bytes_again(splits, chosen):
+    c, fonts = next(iter(chosen.items()))
+    again = np.stack([draw(c, fonts, i) for i in range(glyphs.DRAWINGS)])
     np.testing.assert_array_equal(again, splits["train"].bank.of(unicodedata.name(c))[..., 0])
 
 
