@@ -78,7 +78,7 @@ def suites():
 
 def _is_name(inside, given):
     """Whether the path names a configuration rather than a place: `runs/a/config.yaml` is looked for nowhere else."""
-    short = len(inside.parts) == 1 or inside.parts[0] == _RECOMMENDED
+    short = len(inside.parts) == 1 or inside.parts[:1] == (_RECOMMENDED,)
     return bool(inside.name) and ".." not in inside.parts and (short or inside != given)
 
 

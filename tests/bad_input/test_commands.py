@@ -26,7 +26,7 @@ TRAIN = [
     (["--config", "tiny.yaml", "--show", "--set", "task.way=3"], "unknown key task.way."),
     (["--suite", "nope"], "nope"),
     (["--suite", ""], "--suite must not be empty"),
-    (["--suite", "table5", "--set", "seed=1"], "--suite can only be combined with --budget, --columns, --seeds and --out"),
+    (["--suite", "table5", "--set", "seed=1"], "--suite can only be combined with --budget, --columns, --seeds, --jobs, --launcher and --out"),
     (
         ["--suite", "table5", "--budget", "10x"],
         "--budget must be minutes, hours or iterations, such as 10m, 0.5h or 500it. Received: '10x'.",
@@ -36,7 +36,7 @@ TRAIN = [
     (["--suite", "table5", "--seeds", "one"], "argument --seeds: invalid int value: 'one'"),
     (["--suite", "table5", "--seeds", "-1"], "--seeds must be 0 or more. Received: -1."),
     (["--suite", "table5", "--columns", "nope", "--out", "runs"], "nope"),
-    (["--config", "tiny.yaml", "--budget", "10m"], "--budget, --columns and --seeds need --suite"),
+    (["--config", "tiny.yaml", "--budget", "10m"], "--budget, --columns, --seeds, --jobs and --launcher need --suite"),
 ]
 SETTINGS = [
     ("=3", "--set needs key=value"),

@@ -36,7 +36,7 @@ def test_fit_moves_psi_towards_the_mean_of_the_adapted_weights(learner):
         psi = [p + beta * ((a + b) / 2 - p) for p, a, b in zip(psi, *adapted)]
     data = tf.data.Dataset.from_tensor_slices({k: np.stack(v) for k, v in zip(Task._fields, zip(*batches))})
     history = learner.fit(data, verbose=0).history
-    assert set(history) == {"loss", "support_accuracy"}
+    assert set(history) == {"loss", "support_accuracy", "gradient_norm"}
     assert int(learner.optimizer.iterations) == 2
     for before, v, expected in zip(start, learner.trainable_variables, psi):
         np.testing.assert_allclose(v, expected, atol=1e-6)
