@@ -26,7 +26,10 @@ TRAIN = [
     (["--config", "tiny.yaml", "--show", "--set", "task.way=3"], "unknown key task.way."),
     (["--suite", "nope"], "nope"),
     (["--suite", ""], "--suite must not be empty"),
-    (["--suite", "table5", "--set", "seed=1"], "--suite can only be combined with --budget, --columns, --seeds, --jobs, --launcher and --out"),
+    (
+        ["--suite", "table5", "--set", "seed=1"],
+        "--suite can only be combined with --budget, --columns, --seeds, --jobs",
+    ),
     (
         ["--suite", "table5", "--budget", "10x"],
         "--budget must be minutes, hours or iterations, such as 10m, 0.5h or 500it. Received: '10x'.",
