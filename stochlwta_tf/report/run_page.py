@@ -108,8 +108,9 @@ def _measures(result):
 
 def _facts(config, result, training):
     """How the result was obtained, as pairs of a term and its text."""
+    iterations = result.evaluation.iterations if result else config.training.iterations  # which early stopping may cut
     found = [
-        ("meta-iterations", f"{config.training.iterations:,} of {config.training.meta_batch_size:,} tasks each"),
+        ("meta-iterations", f"{iterations:,} of {config.training.meta_batch_size:,} tasks each"),
         ("seed", config.seed),
     ]
     if result is None:
