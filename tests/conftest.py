@@ -1,25 +1,26 @@
 """What all tests share."""
 
+import gc
 import os
 from pathlib import Path
 
 os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
 
-import keras
 import pytest
-import tensorflow as tf
 
-from stochlwta_tf import random
-from stochlwta_tf.config import configuration
-from stochlwta_tf.tasks import TASKS
 from stochlwta_tf.training import build
-from stochlwta_tf.training import train as training
-from stochlwta_tf.training.run_folder import RunFolder
-from tests.helpers.bars import CONFIG, Bars
 from tests.helpers.counts import pytest_collection_modifyitems, pytest_terminal_summary  # noqa: F401  pytest calls them
+
+# The fixtures import TensorFlow themselves: pytest's first process, which only deals out the tests, then starts without it.
 
 # XLA reads its flags once in a process: a run inside a test then has the bits of one in a process of its own.
 os.environ.setdefault("XLA_FLAGS", build.XLA_FLAGS)
+
+
+def pytest_collection_finish():
+    """What the imports have made stays: the garbage collector, which graphs start often, need not go through it each time."""
+    gc.collect()
+    gc.freeze()
 
 
 @pytest.fixture(scope="session")
@@ -39,6 +40,8 @@ def prepared():
 @pytest.fixture
 def float64():
     """Keras in double precision."""
+    import keras
+
     floatx, policy = keras.config.floatx(), keras.config.dtype_policy()
     keras.config.set_floatx("float64")
     keras.config.set_dtype_policy("float64")
@@ -53,6 +56,10 @@ def inject_noise(monkeypatch):
 
     Returns the list of those that are left.  It reaches eager calls only: a compiled function draws when it is traced.
     """
+    import tensorflow as tf
+
+    from stochlwta_tf import random
+
     queue = []
 
     def draw(key, shape):
@@ -72,12 +79,21 @@ def inject_noise(monkeypatch):
 @pytest.fixture
 def bars(monkeypatch):
     """`Bars` as a task that a configuration may name."""
+    from stochlwta_tf.tasks import TASKS
+    from tests.helpers.bars import Bars
+
     monkeypatch.setitem(TASKS, "bars", Bars)
 
 
 @pytest.fixture(scope="session")
 def bars_run(tmp_path_factory):
     """A run under `original_code` whose outer step is too small to change its weights: all its evaluations are of one network."""
+    from stochlwta_tf.config import configuration
+    from stochlwta_tf.tasks import TASKS
+    from stochlwta_tf.training import train as training
+    from stochlwta_tf.training.run_folder import RunFolder
+    from tests.helpers.bars import CONFIG, Bars
+
     with pytest.MonkeyPatch.context() as patch:
         patch.setitem(TASKS, "bars", Bars)
         values = {**CONFIG, "task": {**CONFIG["task"], "protocol": "original_code"}, "optimizer": {"name": "sgd", "learning_rate": 1e-30}}

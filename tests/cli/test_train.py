@@ -1,5 +1,7 @@
 """Training from the command line: a run's content, resuming it, and what stops it."""
 
+import contextlib
+import io
 import os
 import shutil
 import signal
@@ -38,11 +40,18 @@ def config(tmp_path_factory):
 
 
 @pytest.fixture(scope="module")
-def run(config, tmp_path_factory):
-    """A short run, finished: its folder."""
-    folder = tmp_path_factory.mktemp("runs") / "tiny"
-    assert train.main(["--config", config, "--set", "training.iterations=200", "training.validate_every=100", "--out", str(folder)]) == 0
-    return RunFolder(folder)
+def finished(config, tmp_path_factory):
+    """A short run: its folder, and what was printed."""
+    folder, out, err = tmp_path_factory.mktemp("runs") / "tiny", io.StringIO(), io.StringIO()
+    command = ["--config", config, "--set", "training.iterations=200", "training.validate_every=100", "--out", str(folder)]
+    with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
+        assert train.main(command) == 0
+    return RunFolder(folder), out.getvalue(), err.getvalue()
+
+
+@pytest.fixture(scope="module")
+def run(finished):
+    return finished[0]
 
 
 def final_state(folder):
@@ -65,19 +74,11 @@ def test_a_run_leaves_everything_in_its_folder(run):
         assert any(np.array_equal(saved, value) for value in final_state(run).values())
 
 
-def test_output_that_is_no_terminal_has_lines_of_progress(run, config, tmp_path, capfd):
-    assert (
-        train.main(["--config", config, "--set", "training.iterations=50", "evaluation.after_training=false", "--out", str(tmp_path / "r")])
-        == 0
-    )
-    printed = capfd.readouterr()
-    assert printed.out == f"The run is in {tmp_path / 'r'}.\n"
-    assert (
-        printed.err.startswith("Training: 0/50, compiling\nTraining: 50/50, ")
-        and "loss " in printed.err
-        and "\r" not in printed.err
-        and "\x1b" not in printed.err
-    )
+def test_output_that_is_no_terminal_has_lines_of_progress(finished):
+    run, out, err = finished
+    lines = [line for line in err.splitlines() if line.startswith("Training: ")]
+    assert out.endswith(f"The run is in {run.path}.\n") and err.startswith("Training: 0/200, compiling\n")
+    assert lines[-1].startswith("Training: 200/200, ") and "loss " in lines[-1] and "\r" not in err and "\x1b" not in err
 
 
 def test_a_run_is_not_overwritten_and_not_resumed_with_other_options(run, config, capfd):

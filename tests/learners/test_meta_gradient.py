@@ -33,8 +33,8 @@ def test_many_tasks_at_once_are_the_tasks_one_at_a_time(learner):
     gradient, (loss, score) = learner.meta_gradient(tasks)
     draws = learner.predict_tasks(tasks)
     psi, state = learner.current_values()
-    update, predict = (tf.function(f, autograph=False) for f in (learner.task_update, learner.task_predict))  # neither vectorised nor XLA
-    alone = [update(psi, state, one(tasks, i)) for i in range(4)]
+    alone = [learner.task_update(psi, state, one(tasks, i)) for i in range(4)]  # eagerly: neither vectorised nor XLA
+    predict = tf.function(learner.task_predict, autograph=False)
     for mean, parts in zip(gradient, zip(*(g for g, _ in alone))):
         np.testing.assert_allclose(mean, sum(parts) / 4, rtol=1e-3, atol=1e-5)
     assert float(loss) == pytest.approx(np.mean([v[0] for _, v in alone]), rel=1e-4)
