@@ -57,7 +57,11 @@ def test_imports_run_downward():
     assert rooms == set(FLOOR)
 
 
-FIRST = ["import stochlwta_tf, keras", "import keras, stochlwta_tf", "from stochlwta_tf.layers import InputScale\nimport keras"]
+FIRST = [
+    "import keras, stochlwta_tf",
+    pytest.param("import stochlwta_tf, keras", marks=pytest.mark.slow),
+    pytest.param("from stochlwta_tf.layers import InputScale\nimport keras", marks=pytest.mark.slow),
+]
 
 
 @pytest.mark.parametrize("first", FIRST)

@@ -35,12 +35,12 @@ def made(name, convolutional):
 @pytest.mark.parametrize(
     ("name", "convolutional", "statistics"),
     [
-        ("stochlwta", False, "support"),
         ("stochlwta", True, "transductive"),
-        ("maml", True, "support"),
-        ("abml", False, "support"),
         ("bmaml", False, "support"),
-        ("platipus", False, "support"),
+        pytest.param("stochlwta", False, "support", marks=pytest.mark.slow),
+        pytest.param("maml", True, "support", marks=pytest.mark.slow),
+        pytest.param("abml", False, "support", marks=pytest.mark.slow),
+        pytest.param("platipus", False, "support", marks=pytest.mark.slow),
     ],
 )
 def test_every_number_of_examples_gives_the_numbers_of_its_own_and_shares_one_program(name, convolutional, statistics):
@@ -110,6 +110,7 @@ def test_learners_that_are_dropped_are_freed():
     assert [each() for each in left] == [None] * len(left)
 
 
+@pytest.mark.slow
 def test_tensorflow_warns_of_no_retracing(caplog):
     """Each learner traces its functions once; TensorFlow counts traces by code, of which all learners have the same."""
     tf.get_logger().addHandler(caplog.handler)

@@ -13,7 +13,12 @@ LWTA = {"activation": "stochastic_lwta", "winners_kl_weight": 0.1}
 
 
 @pytest.mark.parametrize(
-    ("steps", "options"), [(1, {}), (3, {"learn_inner_rates": True, "multi_step_loss": True}), (2, {"inner_clip_norm": 0.1})]
+    ("steps", "options"),
+    [
+        (3, {"learn_inner_rates": True, "multi_step_loss": True}),
+        (2, {"inner_clip_norm": 0.1}),
+        pytest.param(1, {}, marks=pytest.mark.slow),
+    ],
 )
 def test_meta_gradient_is_that_of_finite_differences(float64, steps, options):
     keras.utils.set_random_seed(0)

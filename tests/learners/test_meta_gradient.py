@@ -16,7 +16,7 @@ from tests.helpers.small_tasks import one, point_tasks
 tfd = tfp.distributions
 
 
-@pytest.fixture(scope="module", params=[MAML, ABML, BMAML, PLATIPUS])
+@pytest.fixture(scope="module", params=[MAML, BMAML, *(pytest.param(c, marks=pytest.mark.slow) for c in (ABML, PLATIPUS))])
 def learner(request):
     keras.utils.set_random_seed(0)
     # The noise of ABML and PLATIPUS is their own; together with the layers' they take long to compile.

@@ -57,7 +57,14 @@ def test_every_learner_has_the_meta_gradient_of_full_precision(name, policy):
         assert np.linalg.norm(got - expected) < error * np.linalg.norm(expected), kind
 
 
-@pytest.mark.parametrize(("name", "kind"), [("stochlwta", "mixed_float16"), ("maml", "mixed_bfloat16"), ("reptile", "float64")])
+@pytest.mark.parametrize(
+    ("name", "kind"),
+    [
+        ("maml", "mixed_bfloat16"),
+        pytest.param("stochlwta", "mixed_float16", marks=pytest.mark.slow),
+        pytest.param("reptile", "float64", marks=pytest.mark.slow),
+    ],
+)
 def test_learners_fit_validate_adapt_save_and_load_under_a_policy(name, kind, policy, tmp_path):
     policy(kind)
     learner, tasks = regression(name), point_tasks()

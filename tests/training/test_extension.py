@@ -1,6 +1,7 @@
 """A finished run that goes on: `train.py --extend`."""
 
 import json
+import shutil
 
 import keras
 import numpy as np
@@ -26,6 +27,7 @@ def extended(tmp_path_factory):
     (place / "config.yaml").write_text(yaml.safe_dump(VALUES))
     assert train.main(["--config", str(place / "config.yaml"), "--out", str(place / "run")]) == 0
     folder = RunFolder(place / "run")
+    shutil.copytree(folder.path, place / "before")
     before = keras.saving.load_model(folder.model)
     assert train.main(["--extend", "30", "--out", str(folder.path)]) == 0
     return folder, before
@@ -64,9 +66,7 @@ def test_what_the_run_had_is_a_run_of_its_own(extended):
 
 def test_a_stopped_extension_is_resumed_to_the_same_weights(extended, tmp_path):
     folder, _ = extended
-    out = RunFolder(tmp_path / "again")
-    (tmp_path / "config.yaml").write_text(yaml.safe_dump(VALUES))
-    assert train.main(["--config", str(tmp_path / "config.yaml"), "--out", str(out.path)]) == 0
+    out = RunFolder(shutil.copytree(folder.path.parent / "before", tmp_path / "again"))
     extension.begin(out, extension.extended(out, 30))  # and the process is killed here
     assert not out.model.exists()
     assert train.main(["--resume", "--out", str(out.path)]) == 0
