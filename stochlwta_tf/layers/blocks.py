@@ -42,9 +42,23 @@ def one_winner(values: tf.Tensor) -> tf.Tensor:
 
 
 def softmax(values: tf.Tensor) -> tf.Tensor:
-    """Softmax along the last axis, competitor by competitor: over so few, TensorFlow's own is slower on a CPU."""
+    """Softmax along the last axis: over so few competitors, TensorFlow's own is slower on a CPU."""
+    if values.shape[-1] == 2:
+        return ops.sigmoid(values - _rivals(values))
     competitors = ops.unstack(values, axis=-1)
     largest = ops.stop_gradient(functools.reduce(ops.maximum, competitors))
     exponentials = [ops.exp(v - largest) for v in competitors]
     total = functools.reduce(ops.add, exponentials)
     return ops.stack([e / total for e in exponentials], axis=-1)
+
+
+def log_softmax(values: tf.Tensor) -> tf.Tensor:
+    """Logarithm of the softmax along the last axis."""
+    if values.shape[-1] == 2:
+        return ops.log_sigmoid(values - _rivals(values))
+    return ops.log_softmax(values)
+
+
+def _rivals(values: tf.Tensor) -> tf.Tensor:
+    """`[..., 2]`, the two of each block exchanged: on a CPU far quicker than taking them apart, and as a matrix quicker than as it is."""
+    return ops.reshape(ops.flip(ops.reshape(values, (-1, 2)), axis=1), _shape(values))

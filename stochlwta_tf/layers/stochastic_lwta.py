@@ -9,7 +9,7 @@ import tensorflow_probability as tfp
 from keras import ops
 
 from stochlwta_tf import random
-from stochlwta_tf.layers.blocks import check_competitors, check_divides, merge_blocks, one_winner, softmax, split_blocks
+from stochlwta_tf.layers.blocks import check_competitors, check_divides, log_softmax, merge_blocks, one_winner, softmax, split_blocks
 
 tfd = tfp.distributions
 
@@ -120,9 +120,8 @@ class StochasticLWTA(keras.layers.Layer):
         return merge_blocks(ops.cast(xi, h.dtype) * h)
 
     def _kl(self, logits: tf.Tensor, xi: tf.Tensor) -> tf.Tensor:
-        if self.kl_estimator == "sample":
-            return ops.sum(xi * (ops.log_softmax(logits) + math.log(self.competitors)))
-        return ops.sum(tfd.kl_divergence(tfd.Categorical(logits=logits), tfd.Categorical(logits=ops.zeros_like(logits))))
+        weights = xi if self.kl_estimator == "sample" else softmax(logits)
+        return ops.sum(weights * (log_softmax(logits) + math.log(self.competitors)))
 
     def compute_output_shape(self, input_shape: tuple[int | None, ...]) -> tuple[int | None, ...]:
         return input_shape

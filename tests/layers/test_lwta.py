@@ -82,27 +82,29 @@ def test_a_low_test_temperature_is_nearly_hard(inject_noise):
 
 
 @each_shape
+@pytest.mark.parametrize("j", [2, 3])
 @pytest.mark.parametrize("floor", [0.0, 1e-2])
-def test_the_kl_is_that_of_tfp(shape, floor):
+def test_the_kl_is_that_of_tfp(shape, floor, j):
     x = values(shape)
-    layer = StochasticLWTA(3, kl_weight=0.5, probability_floor=floor)
+    layer = StochasticLWTA(j, kl_weight=0.5, probability_floor=floor)
     layer(x, training=True)
     posterior = layer.posterior(x)
-    assert posterior.batch_shape == (*shape[:-1], 4)
-    expected = tf.reduce_sum(tfd.kl_divergence(posterior, tfd.Categorical(probs=np.full(3, 1 / 3, "float32"))))
+    assert posterior.batch_shape == (*shape[:-1], 12 // j)
+    expected = tf.reduce_sum(tfd.kl_divergence(posterior, tfd.Categorical(probs=np.full(j, 1 / j, "float32"))))
     assert float(layer.losses[0]) == pytest.approx(0.5 * float(expected), rel=1e-5)
-    q = special.softmax(x.reshape(*shape[:-1], 4, 3), -1) + floor
+    q = special.softmax(x.reshape(*shape[:-1], 12 // j, j), -1) + floor
     np.testing.assert_allclose(posterior.probs_parameter(), q / q.sum(-1, keepdims=True), rtol=1e-5)
 
 
-def test_the_sampled_kl_is_at_the_relaxed_winner(inject_noise):
-    x, u = values((5, 12)), uniforms((5, 4, 3))
+@pytest.mark.parametrize("j", [2, 3])
+def test_the_sampled_kl_is_at_the_relaxed_winner(inject_noise, j):
+    x, u = values((5, 12)), uniforms((5, 12 // j, j))
     inject_noise(u)
-    layer = StochasticLWTA(3, kl_estimator="sample", temperature=0.5)
+    layer = StochasticLWTA(j, kl_estimator="sample", temperature=0.5)
     layer(x, training=True)
-    log_q = special.log_softmax(x.reshape(5, 4, 3).astype("float64"), -1)
+    log_q = special.log_softmax(x.reshape(5, 12 // j, j).astype("float64"), -1)
     xi = special.softmax((log_q + stats.gumbel_r.ppf(u)) / 0.5, -1)
-    assert float(layer.losses[0]) == pytest.approx(np.sum(xi * (log_q + np.log(3))), rel=1e-4)
+    assert float(layer.losses[0]) == pytest.approx(np.sum(xi * (log_q + np.log(j))), rel=1e-4)
 
 
 def test_there_is_no_kl_without_its_weight():
