@@ -87,6 +87,7 @@ class Suite(Section):
         by_name: Whether only runs of a row's own name fill its cells, not longer ones of the same configuration.
         also: Options of the learner under which every run is tested once more, such as `[{batch_statistics: support}]`.
         active: Overrides of the configuration in the test of active learning, which then fills the cells.
+        page: Its place among the tables with which the page of results begins; the paper's own tables follow without one.
         columns, rows: The cells.
         note: A remark for the reader.
     """
@@ -102,6 +103,7 @@ class Suite(Section):
     by_name: bool = False
     also: tuple[dict[str, Value], ...] = ()
     active: dict[str, Value] = {}
+    page: Annotated[int, Field(ge=1)] | None = None
     columns: Annotated[tuple[Column, ...], Field(min_length=1)]
     rows: Annotated[tuple[Row, ...], Field(min_length=1)]
     note: str = ""

@@ -22,23 +22,31 @@ def text(collected, runs):
         Text, a tuple of lines.
     """
     blocks, notes, empty = [_HEAD.format(runs=runs), *_discussion(runs / "discussion.md")], [], []
-    for name in [name for name in lookup.suites() if name.startswith("table")]:
-        suite = suites.load(name)
-        table = tables.fill(suite, collected)
-        notes += table.notes
-        if any(entry.ours is not None for _, entries in table.groups for entry in entries):
-            blocks.append(render.markdown(table, level=2, commands=False).rstrip("\n"))
-            if any(entry.ours is None for _, entries in table.groups for entry in entries):
-                name = suite.file.removeprefix("table")
-                blocks.append(f"What fills its empty cells: `python evaluate.py --table {name} --runs {runs}`.")
-        else:
-            empty.append(f"- {suite.title}: `python train.py --suite {suite.file} --budget 10m`")
     pictures = [path for path in sorted(runs.rglob("*.[ps][nv]g")) if path.name != "predictions.png"]  # every regression run has one
-    blocks += [_picture(path.relative_to(runs).as_posix()) for path in pictures]
+    for first, part in zip((True, False), parts()):
+        for suite in part:
+            table = tables.fill(suite, collected)
+            notes += table.notes
+            if any(entry.ours is not None for _, entries in table.groups for entry in entries):
+                blocks.append(render.markdown(table, level=2, commands=False).rstrip("\n"))
+                if any(entry.ours is None for _, entries in table.groups for entry in entries):
+                    name = suite.file.removeprefix("table")
+                    blocks.append(f"What fills its empty cells: `python evaluate.py --table {name} --runs {runs}`.")
+            else:
+                empty.append(f"- {suite.title}: `python train.py --suite {suite.file} --budget {suite.budget or '10m'}`")
+        if first:
+            blocks += [_picture(path.relative_to(runs).as_posix()) for path in pictures]
     blocks += _runs(collected)
     if empty:
         blocks.append("## Tables without a run\n\n" + "\n".join(empty))
     return "\n\n".join(blocks) + "\n", tuple(dict.fromkeys(notes))
+
+
+def parts():
+    """The suites whose tables come first, and the paper's other tables."""
+    shown = [suites.load(name) for name in lookup.suites()]
+    first = sorted((suite for suite in shown if suite.page), key=lambda suite: suite.page)
+    return first, [suite for suite in shown if not suite.page and suite.file.startswith("table")]
 
 
 def _discussion(path):

@@ -1,13 +1,11 @@
 """The page of all results as HTML: sortable tables with their details folded, and our numbers beside the paper's as dots."""
 
 import functools
+import itertools
 
-from stochlwta_tf.config import lookup, suites
 from stochlwta_tf.figures import dots
 from stochlwta_tf.measures import MEASURES, measure_of
-from stochlwta_tf.report import best, cell_text, html, match, result_row, tables
-
-_FIRST = ("summary", "regression")  # tables that are shown before the paper's own
+from stochlwta_tf.report import best, cell_text, html, match, page, result_row, tables
 
 
 def text(collected, runs):
@@ -26,15 +24,13 @@ def text(collected, runs):
     '<!doctype html>'
     """
     shown, notes, empty = [], [], []
-    names = lookup.suites()
-    for name in [*(name for name in _FIRST if name in names), *(name for name in names if name.startswith("table"))]:
-        suite = suites.load(name)
+    for suite in itertools.chain(*page.parts()):
         table = tables.fill(suite, collected)
         notes += table.notes
         if any(entry.ours is not None for _, entries in table.groups for entry in entries):
             shown.append(_table(table))
         else:
-            empty.append((suite.title, f"python train.py --suite {suite.file} --budget 10m"))
+            empty.append((suite.title, f"python train.py --suite {suite.file} --budget {suite.budget or '10m'}"))
     discussion = runs / "discussion.md"
     present, earlier = ([result for result in collected.results if result.earlier == old] for old in (False, True))
     pictures = [path for path in sorted(runs.rglob("*.[ps][nv]g")) if path.parent not in {r.path for r in collected.results}]

@@ -18,11 +18,16 @@ def test_the_page_made_twice_is_the_same_byte_for_byte(runs):
 def test_the_page_begins_with_what_was_written_about_the_results(runs):
     (runs / "discussion.md").write_text("## In words\n\nCompeting units win.\n")
     text, _ = page.text(collect.read(runs), runs)
-    assert text.index("# Results") < text.index("## In words\n\nCompeting units win.\n\n## Table") < text.index("## Every run")
+    assert text.index("# Results") < text.index("## In words\n\nCompeting units win.\n\n## ") < text.index("## Every run")
+
+
+def test_the_tables_most_asked_for_come_first_then_figures_then_the_papers_other_tables():
+    text, _ = page.text(collect.read(REPOSITORY / "results"), REPOSITORY / "results")
+    places = [text.index(f"\n## {head}") for head in ("Summary\n", "Table 1 at equal time", "Sinusoid regression", "Table 1: accuracy")]
+    assert places == sorted(places) and places[2] < text.index("![figures/figure4a.png]") < places[3]
 
 
 def test_the_readmes_table_is_that_of_the_kept_results():
-
     text = render.markdown(result_folders.table(REPOSITORY / "results", "summary"))
     grid = next(block for block in text.split("\n\n") if block.startswith("| ours / paper / difference"))
     assert grid in (REPOSITORY / "README.md").read_text(encoding="utf-8")
