@@ -79,6 +79,20 @@ def bin_of(top: np.ndarray) -> np.ndarray:
     return np.clip(np.ceil(top * BINS).astype(int) - 1, 0, BINS - 1)
 
 
+def calibration_gaps(probabilities: np.ndarray, labels: np.ndarray) -> np.ndarray:
+    """The sum of (correct − top probability) over a task's queries in each of 15 equal-width bins of the top probability.
+
+    Args:
+        probabilities, labels: As `accuracy`.
+
+    Returns:
+        `[tasks, bins]`, what `calibration_error` is made of.
+    """
+    _check_classes(probabilities, labels)
+    top, correct = probabilities.max(-1), np.argmax(probabilities, -1) == labels
+    return np.sum(np.where(bin_of(top)[..., None] == np.arange(BINS), (correct - top)[..., None], 0.0), 1)
+
+
 def calibration_error(probabilities: np.ndarray, labels: np.ndarray) -> tuple[float, float]:
     """Expected calibration error over all queries of all tasks, with half the width of its 95 % interval.
 
@@ -91,14 +105,16 @@ def calibration_error(probabilities: np.ndarray, labels: np.ndarray) -> tuple[fl
     Returns:
         ECE, half interval.
     """
-    _check_classes(probabilities, labels)
-    if len(probabilities) < 2:
-        raise ValueError(f"The interval of a calibration error needs 2 tasks or more. Received: {len(probabilities)}")
-    top, correct = probabilities.max(-1), np.argmax(probabilities, -1) == labels
-    gap = np.sum(np.where(bin_of(top)[..., None] == np.arange(BINS), (correct - top)[..., None], 0.0), 1)  # [tasks, bins]
-    tasks, queries = labels.shape
-    error = np.abs(gap.sum(0)).sum() / labels.size
-    without = np.abs(gap.sum(0) - gap).sum(-1) / (queries * (tasks - 1))
+    return calibration_error_of(calibration_gaps(probabilities, labels), labels.shape[1])
+
+
+def calibration_error_of(gaps: np.ndarray, queries: int) -> tuple[float, float]:
+    """`calibration_error` from the `calibration_gaps` of the tasks, and the number of queries of each."""
+    tasks = len(gaps)
+    if tasks < 2:
+        raise ValueError(f"The interval of a calibration error needs 2 tasks or more. Received: {tasks}")
+    error = np.abs(gaps.sum(0)).sum() / (tasks * queries)
+    without = np.abs(gaps.sum(0) - gaps).sum(-1) / (queries * (tasks - 1))
     return float(error), float(t95(tasks - 1) * np.sqrt((tasks - 1) * np.var(without)))
 
 
@@ -205,7 +221,12 @@ def diverged(draws: np.ndarray, errors: np.ndarray | None = None, targets: np.nd
     """
     with np.errstate(over="ignore", invalid="ignore"):
         infinite = ~np.isfinite(np.square(draws)).reshape(len(draws), -1).all(1)
-        return infinite if errors is None or targets is None else infinite | ~(errors <= ABSURD * np.var(targets))
+        return infinite if errors is None or targets is None else infinite | absurd(errors, float(np.var(targets)))
+
+
+def absurd(errors: np.ndarray, variance: float) -> np.ndarray:
+    """Which tasks' squared errors are NaN, or over 100 times the variance of the targets of all tasks."""
+    return ~(errors <= ABSURD * variance)
 
 
 def of_classes(probabilities: np.ndarray, labels: np.ndarray, rules: "Rules") -> dict[str, np.ndarray]:

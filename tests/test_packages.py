@@ -15,7 +15,7 @@ ROOT = Path(stochlwta_tf.__file__).parent.parent
 
 #: Each imports from those above it only; what stands on one line does not import from its neighbours.
 FLOORS = (
-    ("errors", "intervals", "measures", "programs", "progress", "registry"),
+    ("errors", "intervals", "measures", "memory", "programs", "progress", "registry"),
     ("metrics", "random"),
     ("layers",),
     ("networks", "objectives"),

@@ -51,20 +51,29 @@ class RayTasks:
         return job
 
     def finished(self, seconds):
-        done, _ = self._ray.wait(self._active, num_returns=1, timeout=seconds)
-        if not done:
-            return None
+        end = time.monotonic() + seconds
+        while not (done := self._ended(1)):
+            if time.monotonic() > end:
+                return None
+            time.sleep(_POLL)
         self._active.remove(done[0])
         try:
             return done[0], self._ray.get(done[0])
         except self._ray.exceptions.RayError as error:  # its node or worker is gone
             return done[0], (1, "", f"error: {type(error).__name__}: {str(error).strip().splitlines()[0]}")
 
+    def _ended(self, count, timeout=0):
+        """Up to `count` jobs that have ended."""
+        try:
+            return self._ray.wait(self._active, num_returns=count, timeout=timeout)[0]
+        except SystemError as error:  # so Ray takes a signal that comes in this call
+            raise error.__cause__ or error from None
+
     def stop(self):
         for job in self._active:
             self._ray.cancel(job)
         if self._active:
-            self._ray.wait(self._active, num_returns=len(self._active), timeout=_GRACE)
+            self._ended(len(self._active), _GRACE)
         self._ray.shutdown()
 
 

@@ -5,7 +5,7 @@ from rich.console import Console
 from rich.table import Table
 
 from stochlwta_tf import metrics
-from stochlwta_tf.evaluation import inner_steps, measures_of, predict, uncertainty
+from stochlwta_tf.evaluation import in_batches, inner_steps, predict, tested, uncertainty
 from stochlwta_tf.evaluation.result import result_of
 from stochlwta_tf.figures import predictions as predictions_figure
 from stochlwta_tf.figures import style, titles
@@ -32,22 +32,24 @@ def run_test(config, folder, distribution, trained):
         UserError: The model cannot be loaded, does not fit the tasks, or the result cannot be written.
     """
     learner = build.for_test(build.saved_learner(folder.model, distribution), config)
-    predictions = predict(learner, distribution, config.evaluation.tasks, progress=True)
-    measures = measures_of(predictions, distribution.rules)
+    n = config.evaluation.tasks
+    # What uncertainty is worth is measured on all predictions together, else those of a batch are enough at a time.
+    batches = (predict if config.evaluation.uncertainty else in_batches)(learner, distribution, n, progress=True)
+    found = tested([batches] if config.evaluation.uncertainty else batches, distribution.rules)
     if config.evaluation.uncertainty:
         classes = data_record.classes(data_record.read(folder.data), "validation")
-        validation, n = build.tasks(config, "validation", classes), config.training.validation_tasks
-        measures |= uncertainty.measures_of(learner, predictions, distribution, validation, n)
-    result = result_of(config, learner, distribution, predictions, measures, trained, folder.metrics)
+        validation, fitted_on = build.tasks(config, "validation", classes), config.training.validation_tasks
+        more = uncertainty.measures_of(learner, found.first, distribution, validation, fitted_on)
+        found = found._replace(measures={**found.measures, **more})
+    result = result_of(config, learner, distribution, found, trained, folder.metrics)
     if config.evaluation.inner_step_counts:
-        counts, tasks = config.evaluation.inner_step_counts, config.evaluation.tasks
-        result["after_steps"] = inner_steps.after_steps(learner, counts, distribution, tasks, measures)
+        result["after_steps"] = inner_steps.after_steps(learner, config.evaluation.inner_step_counts, distribution, n, found.measures)
     write_json(folder.evaluation, result)
     if folder.evaluation == RunFolder(folder.path).evaluation:  # the run's own test, not one written elsewhere
         board.write_test(folder, result)
-    if len(shown := tasks_to_draw(distribution, measures)):
+    if len(shown := tasks_to_draw(distribution, found.measures)):
         with replacing(folder.figure) as part:
-            draw(part, "png", distribution.sample(0), predictions, shown, config.learner.name)
+            draw(part, "png", distribution.sample(0), found.first, shown, config.learner.name)
     print_result(result)
     return result
 

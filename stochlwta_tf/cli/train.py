@@ -5,11 +5,13 @@ import json
 import sys
 
 import stochlwta_tf
-from stochlwta_tf.cli import start
+from stochlwta_tf.cli import restart, start
 from stochlwta_tf.cli.exit_status import exit_status, stoppable
 from stochlwta_tf.config import configuration, suites
+from stochlwta_tf.errors import ConfigurationError
 from stochlwta_tf.programs import program
 from stochlwta_tf.training.run_folder import RunFolder
+from stochlwta_tf.training.stages import Stages
 
 _EPILOG = "Exit status: 0 done, 2 invalid input, 3 a loss was not finite, 130 or 143 stopped by a signal."
 
@@ -31,6 +33,7 @@ def main(argv=None):
         const=True,
         help="list what can be named (with --config, what that imports too), or the options of one",
     )
+    parser.add_argument("--profile", action="store_true", help="print where the time of the start goes, and write a trace for TensorBoard")
     parser.add_argument("--version", action="version", version=f"stochlwta-tf {stochlwta_tf.__version__}")
     parser.add_argument("--suite", metavar="NAME", help="train the runs of configs/suites/NAME.yaml, into folders under --out")
     parser.add_argument("--budget", metavar="B", help="with --suite: length of each new run, such as 10m, 0.5h or 500it (iterations)")
@@ -44,7 +47,7 @@ def main(argv=None):
     if arguments.list is not None:
         return exit_status(lambda: _list(None if arguments.list is True else arguments.list, arguments.config))
     if arguments.suite:
-        if arguments.config or arguments.set or arguments.resume or arguments.show:
+        if arguments.config or arguments.set or arguments.resume or arguments.show or arguments.profile:
             parser.error("--suite can only be combined with --budget, --columns, --seeds, --jobs, --launcher and --out")
         if arguments.jobs is not None and arguments.jobs < 1:
             parser.error("--jobs must be at least 1")
@@ -83,6 +86,8 @@ def _extend(arguments):
     from stochlwta_tf.training import extension
 
     config = extension.extended(folder, arguments.extend)
+    if config.runtime.distribution == "multi_worker":
+        raise ConfigurationError("--extend is for one process. Received: runtime.distribution=multi_worker.")
     extension.begin(folder, config)
     _train(config, folder)
 
@@ -90,7 +95,10 @@ def _extend(arguments):
 def _main(arguments):
     path = arguments.config or RunFolder(arguments.out).config
     configuration.read(path, arguments.set)  # what is wrong with a file itself is said before TensorFlow is loaded
+    stages = Stages()
+    stages.end("Python, the configuration's file")
     start.tensorflow()
+    stages.end("loading TensorFlow and Keras")
     if arguments.show:
         from stochlwta_tf.cli import show
 
@@ -98,19 +106,28 @@ def _main(arguments):
         return
     config = configuration.load(path, arguments.set)
     folder = RunFolder(arguments.out or configuration.default_folder(config))
-    folder.check(config, arguments.resume)
-    _train(config, folder)
+    # Workers have one command, also when they are started again.
+    folder.check(config, arguments.resume or config.runtime.distribution == "multi_worker")
+    stages.end("configuration")
+    _train(config, folder, stages if arguments.profile else None)
 
 
-def _train(config, folder):
+def _train(config, folder, stages=None):
     from stochlwta_tf.cli.run_test import run_test
-    from stochlwta_tf.training import build
+    from stochlwta_tf.training import build, workers
     from stochlwta_tf.training.train import train
 
+    if stages:
+        stages.end("further modules")
     with stoppable(f"stopped; resume with: {program('train.py')} --resume --out {folder.path}"):
-        splits = train(config, folder)
-        if config.evaluation.after_training:
+        try:
+            sharing = workers.start(config)
+            splits = train(config, folder, sharing, stages)
+        except workers.WorkerLost as lost:
+            restart.again(lost)
+        if config.evaluation.after_training and sharing.writes:
             run_test(config, folder, splits["test"], build.class_names(splits["train"]))
+        sharing.end()
     print(f"The run is in {folder.path}.")
 
 

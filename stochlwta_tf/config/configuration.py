@@ -55,6 +55,8 @@ class Configuration(Section):
         training = self.training
         multiple("training.log_every", training.log_every, "training.steps_per_execution", training.steps_per_execution)
         multiple("training.iterations", training.iterations, "training.log_every", training.log_every)
+        if training.micro_batch:
+            multiple("training.meta_batch_size", training.meta_batch_size, "training.micro_batch", training.micro_batch)
         multiple("training.validate_every", training.validate_every, "training.log_every", training.log_every)
         if self.protocol == "original_code" and 50 % training.steps_per_execution:
             raise ValueError(

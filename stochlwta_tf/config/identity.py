@@ -39,8 +39,8 @@ def test(config):
 
 def timed(config):
     """The settings that repetitions of one timing share, as plain values: the training, and how its tasks are computed."""
-    values = config.resolved()
-    return {**training(config), "learner": values["learner"], "steps_per_execution": config.training.steps_per_execution}
+    values, at_once = config.resolved(), ("steps_per_execution", "micro_batch")
+    return {**training(config), "learner": values["learner"], **{key: values["training"][key] for key in at_once}}
 
 
 def _task(values):

@@ -51,6 +51,7 @@ class Training(Section):
         keep_best: Whether the model is the one of the best validation, not the last; needs `validate_every`.
         patience: Validations in a row that do not beat the best one, after which the training ends; null for all iterations.
         steps_per_execution: Meta-iterations in one call of the compiled graph; more is faster where an iteration takes milliseconds.
+        micro_batch: Tasks of a meta-iteration at once, over which the meta-gradient is accumulated; null for all.
         initial_weights: A run's folder or a `.keras` file whose weights the training starts from; null for fresh ones.
         extensions: The iterations at which a finished run went on (`train.py --extend`); the schedule runs anew from the last of them.
     """
@@ -66,6 +67,7 @@ class Training(Section):
     keep_best: bool = False
     patience: Count | None = None
     steps_per_execution: Count = 1
+    micro_batch: Count | None = None
     initial_weights: str | None = None
     extensions: tuple[Count, ...] = ()
 
@@ -121,8 +123,11 @@ class Runtime(Section):
         device: `cpu`, `gpu`, or `auto` for a GPU where there is one.
         intra_op_threads: Threads inside an operation; null for TensorFlow's choice.
         inter_op_threads: Operations at a time; null for TensorFlow's choice.
+        distribution: What the tasks of a training are divided over: `none`, one device; `mirrored`, all GPUs; `multi_worker`, the
+            processes in the environment variable `TF_CONFIG`.
     """
 
     device: Literal["auto", "cpu", "gpu"] = "auto"
     intra_op_threads: Count | None = None
     inter_op_threads: Count | None = None
+    distribution: Literal["none", "mirrored", "multi_worker"] = "none"

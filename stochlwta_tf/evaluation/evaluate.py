@@ -1,7 +1,7 @@
 """The test of a learner on new tasks, without a configuration or a run folder."""
 
-from stochlwta_tf.evaluation.measured import Measured, measures_of
-from stochlwta_tf.evaluation.predictions import predict
+from stochlwta_tf.evaluation.measured import Measured, tested
+from stochlwta_tf.evaluation.predictions import in_batches
 from stochlwta_tf.learners.learner import MetaLearner
 from stochlwta_tf.tasks.task import TaskDistribution
 
@@ -27,4 +27,4 @@ def evaluate(learner: MetaLearner, tasks: TaskDistribution, n: int = 600, progre
     >>> accuracy = evaluate(learner, Omniglot("test", batch=50, seed=0, way=5, shot=1))["accuracy"]
     >>> f"{accuracy.value:.1f} ± {accuracy.ci95:.1f} {accuracy.unit}"
     """
-    return measures_of(predict(learner, tasks, n, progress), tasks.rules)
+    return tested(in_batches(learner, tasks, n, progress), tasks.rules).measures

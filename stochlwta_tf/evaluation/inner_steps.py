@@ -4,8 +4,8 @@ from rich.console import Console
 from rich.table import Table
 
 from stochlwta_tf.errors import NonFiniteError
-from stochlwta_tf.evaluation.measured import measures_of
-from stochlwta_tf.evaluation.predictions import predict
+from stochlwta_tf.evaluation.measured import tested
+from stochlwta_tf.evaluation.predictions import in_batches
 from stochlwta_tf.measures import MEASURES
 
 
@@ -27,8 +27,9 @@ def after_steps(learner, counts, distribution, tasks, own):
     results = {}
     for steps in counts:
         try:
-            tested = steps != learner.steps_at_test
-            measures = measures_of(predict(learner, distribution, tasks, True, steps), distribution.rules) if tested else own
+            of_own = steps == learner.steps_at_test
+            batches = () if of_own else in_batches(learner, distribution, tasks, True, steps)
+            measures = own if of_own else tested(batches, distribution.rules).measures
         except NonFiniteError as error:  # the other numbers are still tested
             print(f"after {steps} inner steps: {error}")
             continue

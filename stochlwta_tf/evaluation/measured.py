@@ -1,5 +1,6 @@
 """The measures of a test: each with its interval over tasks, its median, and the number of tasks that diverged."""
 
+from collections.abc import Iterable
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -49,39 +50,94 @@ def per_task(measured: Measured) -> list[float | None]:
     return [float(f"{value:.5g}") if np.isfinite(value) else None for value in measured.each]
 
 
-def measures_of(predictions: Predictions, rules: Rules | None = None) -> dict[str, Measured]:
-    """The measures of a test: `{name: Measured}`.
+class Tested(NamedTuple):
+    """What is kept of a test: numbers of each task, and the predictions of the first batch alone.
+
+    Attributes:
+        measures: `{name: Measured}`.
+        tasks: How many tasks.
+        seconds: Time of adapting and predicting, of each batch.
+        first: The `Predictions` of the first batch.
+    """
+
+    measures: dict[str, Measured]
+    tasks: int
+    seconds: np.ndarray
+    first: Predictions
+
+
+def tested(batches: Iterable[Predictions], rules: Rules | None = None) -> Tested:
+    """The measures of a test whose predictions come one batch after another, and are not kept.
 
     Args:
-        predictions: `Predictions`.
+        batches: `Predictions`, as `in_batches` yields them.
         rules: Of a classification, the `Rules` by which its tasks are scored; None for a regression.
 
     Raises:
         NonFiniteError: Half of the tasks or more diverged.
+
+    Example:
+
+    >>> tested(in_batches(learner, tasks, 600), tasks.rules).measures["accuracy"]
     """
-    return regression(predictions) if rules is None else classification(predictions, rules)
+    first, seconds, parts = None, [], []
+    for predictions in batches:
+        first = predictions if first is None else first
+        seconds.append(predictions.seconds)
+        parts.append(_numbers(predictions) if rules is None else _classes(predictions, rules))
+    assert first is not None, "a test has a batch or more"
+    columns = {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}
+    tasks = len(columns["diverged"])
+    measures = _regression(columns) if rules is None else _classification(columns, first.query_y.shape[1])
+    return Tested(measures, tasks, np.concatenate(seconds), first)
 
 
-def classification(predictions: Predictions, rules: Rules) -> dict[str, Measured]:
-    """The measures of a classification test, as `measures_of`; the calibration error is of all tasks together."""
+def measures_of(predictions: Predictions, rules: Rules | None = None) -> dict[str, Measured]:
+    """The measures of a test: `{name: Measured}`; arguments and errors as `tested`, of the predictions of all tasks."""
+    return tested([predictions], rules).measures
+
+
+def _classes(predictions: Predictions, rules: Rules) -> dict[str, np.ndarray]:
+    """Of each task of a classification: whether it diverged, its measures, and its share of the calibration error."""
     diverged = metrics.diverged(predictions.draws)
+    # The numbers of a diverged task are not used, and must only be finite.
+    p = np.where(diverged[:, None, None], 1.0, predictions.mean).astype(predictions.mean.dtype)
+    y = predictions.query_y
+    return {"diverged": diverged, "gaps": metrics.calibration_gaps(p, y), **metrics.of_classes(p, y, rules)}
+
+
+def _classification(columns: dict[str, np.ndarray], queries: int) -> dict[str, Measured]:
+    diverged, gaps = columns.pop("diverged"), columns.pop("gaps")
     check(diverged)
-    p, y = predictions.mean[~diverged], predictions.query_y[~diverged]
-    error, half = metrics.calibration_error(p, y)
+    error, half = metrics.calibration_error_of(gaps[~diverged], queries)
     ece = Measured(100 * error, 100 * half, MEASURES["ece"].unit, diverged=int(diverged.sum()))
-    return {**per_task_measures(metrics.of_classes(p, y, rules), diverged), "ece": ece}
+    return {**_of_all(columns, diverged), "ece": ece}
 
 
-def regression(predictions: Predictions) -> dict[str, Measured]:
-    """The measures of a regression test, as `measures_of`."""
+def _numbers(predictions: Predictions) -> dict[str, np.ndarray]:
+    """Of each task of a regression: whether it diverged, mean and variance of its targets, and its measures."""
     y, noise_std = predictions.query_y, predictions.noise_std
     assert noise_std is not None, "predictions of a regression have an observation std"
-    with np.errstate(over="ignore", invalid="ignore"):
-        diverged = metrics.diverged(predictions.draws, metrics.squared_error(predictions.draws, y), y)
-    check(diverged)
+    diverged = metrics.diverged(predictions.draws)
+    unused = diverged[:, None, None, None]
     if isinstance(noise_std, np.ndarray):
-        noise_std = noise_std[~diverged]
-    return per_task_measures(metrics.of_numbers(predictions.draws[~diverged], y[~diverged], noise_std), diverged)
+        noise_std = np.where(unused, 1.0, noise_std).astype(noise_std.dtype)
+    with np.errstate(over="ignore", invalid="ignore"):
+        values = metrics.of_numbers(np.where(unused, 0.0, predictions.draws).astype(predictions.draws.dtype), y, noise_std)
+    targets = np.asarray(y, "float64").reshape(len(y), -1)
+    return {"diverged": diverged, "target_mean": targets.mean(1), "target_variance": targets.var(1), **values}
+
+
+def _regression(columns: dict[str, np.ndarray]) -> dict[str, Measured]:
+    # The variance of all targets is the mean variance within a task plus the variance of the tasks' means.
+    variance = float(np.mean(columns.pop("target_variance")) + np.var(columns.pop("target_mean")))
+    diverged = columns.pop("diverged") | metrics.absurd(columns["mse"], variance)
+    check(diverged)
+    return _of_all(columns, diverged)
+
+
+def _of_all(columns: dict[str, np.ndarray], diverged: np.ndarray) -> dict[str, Measured]:
+    return per_task_measures({name: values[~diverged] for name, values in columns.items()}, diverged)
 
 
 def per_task_measures(values: dict[str, np.ndarray], diverged: np.ndarray) -> dict[str, Measured]:

@@ -1,6 +1,7 @@
 """What a learner predicts on test tasks."""
 
 import time
+from collections.abc import Iterator
 from typing import NamedTuple
 
 import numpy as np
@@ -39,6 +40,24 @@ class Predictions(NamedTuple):
         return self
 
 
+def in_batches(
+    learner: MetaLearner, distribution: TaskDistribution, tasks: int, progress: bool = False, steps: int | None = None
+) -> Iterator[Predictions]:
+    """The `Predictions` of one batch of tasks after another, as `predict`: a test of any length takes the memory of a batch."""
+    batches, title = distribution.batches(tasks), f"Testing (inner_steps={learner.steps_at_test if steps is None else steps})"
+    for index in tracked(batches, title, tasks, distribution.batch) if progress else batches:
+        batch = distribution.sample(index)
+        start = time.perf_counter()
+        outputs = learner.predict_tasks(batch, steps).numpy()  # the copy waits for the device
+        seconds = time.perf_counter() - start
+        first = slice(tasks - index * distribution.batch)
+        draws, noise_std = learner.likelihood.split(outputs[first])
+        if np.ndim(noise_std):
+            noise_std = np.asarray(noise_std)[:, :, :1]  # the same for every query
+        mean = learner.predictive(outputs).numpy()[first]
+        yield Predictions(batch.query_y.numpy()[first], np.asarray(draws), mean, np.array([seconds]), noise_std)
+
+
 def predict(
     learner: MetaLearner, distribution: TaskDistribution, tasks: int, progress: bool = False, steps: int | None = None
 ) -> Predictions:
@@ -54,19 +73,10 @@ def predict(
     Returns:
         `Predictions`; not finite where the adaptation to a task diverged.
     """
-    batches, seconds = [], []
-    title = f"Testing (inner_steps={learner.steps_at_test if steps is None else steps})"
-    for index in tracked(distribution.batches(tasks), title, tasks, distribution.batch) if progress else distribution.batches(tasks):
-        batch = distribution.sample(index)
-        start = time.perf_counter()
-        draws = learner.predict_tasks(batch, steps).numpy()  # the copy waits for the device
-        seconds.append(time.perf_counter() - start)
-        batches.append((batch.query_y.numpy(), draws, learner.predictive(draws).numpy()))
-    query_y, outputs, mean = (np.concatenate(column)[:tasks] for column in zip(*batches, strict=True))
-    draws, noise_std = learner.likelihood.split(outputs)
-    if np.ndim(noise_std):
-        noise_std = np.asarray(noise_std)[:, :, :1]  # the same for every query
-    return Predictions(query_y, np.asarray(draws), mean, np.array(seconds), noise_std)
+    *arrays, noise_std = zip(*in_batches(learner, distribution, tasks, progress, steps), strict=True)
+    joined = np.concatenate(noise_std) if np.ndim(noise_std[0]) else noise_std[0]
+    query_y, draws, mean, seconds = map(np.concatenate, arrays)
+    return Predictions(query_y, draws, mean, seconds, joined)
 
 
 def check_finite(outputs: np.ndarray) -> None:

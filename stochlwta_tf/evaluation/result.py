@@ -6,6 +6,7 @@ from stochlwta_tf import paper
 from stochlwta_tf.evaluation.measured import RULE, per_task
 from stochlwta_tf.layers import BatchNormalization
 from stochlwta_tf.measures import MEASURES
+from stochlwta_tf.memory import peak_memory
 from stochlwta_tf.networks import parameters_of
 from stochlwta_tf.tasks.protocols import shared
 from stochlwta_tf.training import build, running_mean
@@ -14,32 +15,32 @@ from stochlwta_tf.training.records import read
 from stochlwta_tf.training.run_folder import command, device_name
 
 
-def result_of(config, learner, distribution, predictions, measures, trained, metrics_file):
+def result_of(config, learner, distribution, tested, trained, metrics_file):
     """The result of a test, as plain values.
 
     Args:
         config: The test's `Configuration`.
         learner: The tested `MetaLearner`.
         distribution: The test tasks.
-        predictions: `Predictions` of them.
-        measures: Their `{name: Measured}`.
+        tested: What was `Tested` on them.
         trained: Names of the classes that the run was trained on.
         metrics_file: The run's `metrics.csv`.
     """
+    measures = tested.measures
     main = next(iter(measures))
     resolved, diverged = config.resolved(), measures[main].diverged
     return {
         "name": config.name,
         "measures": beside_the_paper(measures, resolved),
         **({"diverged": {"tasks": diverged, "rule": RULE}} if diverged else {}),
-        "tasks": len(predictions.query_y),
+        "tasks": tested.tasks,
         **described(config, learner, metrics_file),
         "evaluation": resolved["evaluation"],
         "parameters": parameters_of(learner),
-        "adapt_and_predict": time_of(predictions, config.evaluation.batch),
+        "adapt_and_predict": {**time_of(tested.seconds, config.evaluation.batch), **_memory()},
         "training": training_of(config, learner, metrics_file),
         "per_task": {main: per_task(measures[main])},
-        **(of_numbers(predictions, measures) if distribution.rules is None else of_classes(distribution, trained, metrics_file)),
+        **(of_numbers(tested) if distribution.rules is None else of_classes(distribution, trained, metrics_file)),
     }
 
 
@@ -85,15 +86,20 @@ def described(config, learner, metrics_file):
     }
 
 
-def time_of(predictions, batch):
+def time_of(seconds, batch):
     """How long adapting and predicting took; the first batch, which compiles, separately."""
-    seconds = predictions.seconds[1:] if len(predictions.seconds) > 1 else predictions.seconds
+    rest = seconds[1:] if len(seconds) > 1 else seconds
     return {
         "batch": batch,
-        "batches": len(seconds),
-        "milliseconds_per_task": 1000 * float(np.median(seconds)) / batch,
-        "first_batch_seconds": float(predictions.seconds[0]),
+        "batches": len(rest),
+        "milliseconds_per_task": 1000 * float(np.median(rest)) / batch,
+        "first_batch_seconds": float(seconds[0]),
     }
+
+
+def _memory():
+    peak = peak_memory()
+    return {} if peak is None else {"peak_memory_mib": peak}
 
 
 def training_of(config, learner, metrics_file):
@@ -103,6 +109,8 @@ def training_of(config, learner, metrics_file):
     """
     rows, score = read(metrics_file), learner.likelihood.score_name
     found = {name: float(rows[-1][name]) for name in ("seconds", "core_seconds") if rows and rows[-1].get(name)}
+    if peaks := [int(row["peak_memory_mib"]) for row in rows if row.get("peak_memory_mib")]:
+        found["peak_memory_mib"] = max(peaks)
     validated = [(int(row["iteration"]), float(row[f"val_{score}"])) for row in rows if row.get(f"val_{score}")]
     tested = best_of(rows, learner.likelihood) if config.training.keep_best else validated[-1] if validated else None
     if tested:
@@ -111,9 +119,10 @@ def training_of(config, learner, metrics_file):
     return found
 
 
-def of_numbers(predictions, measures):
+def of_numbers(tested):
     """Further entries of a regression result."""
-    return {"noise_std": float(measures["noise_std"].value if "noise_std" in measures else predictions.noise_std)}
+    measures = tested.measures
+    return {"noise_std": float(measures["noise_std"].value if "noise_std" in measures else tested.first.noise_std)}
 
 
 def of_classes(distribution, trained, metrics_file):

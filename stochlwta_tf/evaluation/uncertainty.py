@@ -4,7 +4,8 @@ import numpy as np
 from scipy import optimize
 
 from stochlwta_tf import metrics
-from stochlwta_tf.evaluation.measured import Measured, classification, per_task_measures
+from stochlwta_tf.evaluation import measured
+from stochlwta_tf.evaluation.measured import Measured, per_task_measures
 from stochlwta_tf.evaluation.predictions import Predictions, predict
 from stochlwta_tf.learners.learner import MetaLearner
 from stochlwta_tf.tasks.image_tasks import ImageTasks
@@ -41,7 +42,7 @@ def measures_of(learner: MetaLearner, predictions: Predictions, tests: ImageTask
     """
     fitted = predict(learner, validation, n, progress=True)
     temperature = fit_temperature(learner, fitted)
-    scaled = classification(at_temperature(learner, predictions, temperature), tests.rules)
+    scaled = measured.measures_of(at_temperature(learner, predictions, temperature), tests.rules)
     diverged = metrics.diverged(predictions.draws)
     p, y = predictions.mean[~diverged], predictions.query_y[~diverged]
     auroc = unknown_class(learner, tests, len(predictions.query_y))

@@ -56,6 +56,11 @@ class CompiledModel(keras.Model):
             self._compiled_functions[name] = build()
         return self._compiled_functions[name]
 
+    def forget_compiled(self, *names: str) -> None:
+        """Lets these functions be built anew at their next use."""
+        for name in names:
+            self._compiled_functions.pop(name, None)
+
     def with_options(self, **options: Any) -> Self:
         """A new model with other options and a copy of the current weights."""
         twin = type(self).from_config({**self.get_config(), **options})

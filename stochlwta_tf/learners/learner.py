@@ -20,8 +20,10 @@ from stochlwta_tf.layers.model_shapes import shapes_of
 from stochlwta_tf.learners.adapted_model import AdaptedModel
 from stochlwta_tf.learners.compiled_model import TRAINING_ONLY
 from stochlwta_tf.learners.final_activation import warn_of_probabilities
+from stochlwta_tf.learners.micro_batches import MicroBatches
 from stochlwta_tf.learners.monitoring import set_direction
 from stochlwta_tf.learners.precision import check_precision
+from stochlwta_tf.learners.replicas import Replicas
 from stochlwta_tf.learners.task_runner import TaskRunner, own_function
 from stochlwta_tf.learners.toolkit import MethodToolkit
 from stochlwta_tf.tasks.task import Task
@@ -133,7 +135,7 @@ class MetaLearner(MethodToolkit):
         self._score_metric = keras.metrics.Mean(self.likelihood.score_name)
         self._train_score_metric = keras.metrics.Mean(f"{self.train_score}_{self.likelihood.score_name}")
         self._diverged_metric = keras.metrics.Mean("diverged")
-        self.task_runner = TaskRunner.for_network(network, runner, parallel_tasks)
+        self.task_runner = self.batch_runner = TaskRunner.for_network(network, runner, parallel_tasks)
         self.carried = []
         self._trained_on = ""  # JSON: a dictionary would be tracked as state
         self.built = True  # `build()` would lock the attributes before a subclass adds its own weights
@@ -178,12 +180,22 @@ class MetaLearner(MethodToolkit):
 
     # Keras.
 
-    def compile(self, optimizer: str | keras.optimizers.Optimizer = "sgd", steps_per_execution: int = 1, **kwargs: Any) -> None:
+    def compile(
+        self,
+        optimizer: str | keras.optimizers.Optimizer = "sgd",
+        steps_per_execution: int = 1,
+        micro_batch: int | None = None,
+        replicas: tuple[tf.distribute.Strategy, int] | None = None,
+        **kwargs: Any,
+    ) -> None:
         """Sets the optimizer of the outer step.
 
         Args:
             optimizer: A Keras optimizer or its name.
             steps_per_execution: Meta-iterations in one call of the compiled function.
+            micro_batch: Tasks of a batch at once in training, which bounds the memory; all by default. See `MicroBatches`.
+            replicas: A `tf.distribute` strategy, and how many of its replicas are this process's, which batches are divided over in
+                training and validation; none by default. See `Replicas`.
             **kwargs: As `keras.Model.compile`, except that a loss or metrics are the learner's own.
 
         Raises:
@@ -199,6 +211,9 @@ class MetaLearner(MethodToolkit):
         if isinstance(optimizer, keras.optimizers.LossScaleOptimizer):
             raise ValueError("A learner scales its own losses: give it the optimizer itself. Received: LossScaleOptimizer")
         super().compile(optimizer, steps_per_execution=steps_per_execution, jit_compile=False, auto_scale_loss=False, **kwargs)
+        runner = MicroBatches(self.task_runner, micro_batch) if micro_batch else self.task_runner
+        self.batch_runner = Replicas(runner, *replicas) if replicas else runner
+        self.forget_compiled("update", "evaluate")
         self.optimizer.build(self.trainable_variables)  # or loading weights would skip the optimizer's with no more than a warning
 
     def compile_from_config(self, config: dict[str, Any]) -> None:
@@ -239,7 +254,7 @@ class MetaLearner(MethodToolkit):
 
         A task of NaN would otherwise count as a prediction of class 0.  If every task diverged, loss and score are NaN.
         """
-        evaluate = self.compiled_function("evaluate", lambda: self.task_runner.map(self.task_evaluate))
+        evaluate = self.compiled_function("evaluate", lambda: self.batch_runner.map(self.task_evaluate))
         loss, score = evaluate(*self.current_values(), Task(**data))
         finite = tf.math.is_finite(loss) & tf.math.is_finite(score)
         for metric, values in ((self._loss_metric, loss), (self._score_metric, score)):

@@ -12,6 +12,7 @@ from stochlwta_tf.layers.batch_normalization import stored_statistics
 from stochlwta_tf.learners import precision
 from stochlwta_tf.learners.compiled_model import CompiledModel
 from stochlwta_tf.learners.functional import LayerLosses, Stream, functional_call, with_noise_key
+from stochlwta_tf.learners.replicas import Runner
 from stochlwta_tf.learners.task_runner import TaskRunner
 from stochlwta_tf.objectives import Likelihood
 from stochlwta_tf.tasks.task import Task
@@ -29,6 +30,7 @@ class MethodToolkit(CompiledModel):
 
     Attributes:
         task_runner: The `TaskRunner` that maps functions of one task over a batch.
+        batch_runner: The same for the batches of training and validation, which `compile` may divide.
         carried: Variables that no optimizer trains and that training carries from one batch of tasks to the next.  Their values come
             last in psi; `task_update` returns for each the difference from its new value, whose mean over tasks is subtracted.
 
@@ -41,6 +43,7 @@ class MethodToolkit(CompiledModel):
     network: keras.Model
     likelihood: Likelihood
     task_runner: TaskRunner
+    batch_runner: Runner
     carried: list[keras.Variable]
     inner_clip_norm: float | None
     inner_steps: int
@@ -174,7 +177,7 @@ class MethodToolkit(CompiledModel):
 
     def meta_gradient(self, tasks: Task) -> tuple[Tensors, tuple[tf.Tensor, tf.Tensor]]:
         """The mean meta-gradient over a batch of tasks, and the mean (loss, score)."""
-        update = self.compiled_function("update", lambda: self.task_runner.mean(self.task_update))
+        update = self.compiled_function("update", lambda: self.batch_runner.mean(self.task_update))
         return update(*self.current_values(), tasks)
 
     def finite_for_optimizer(self, gradient: tf.Tensor) -> tf.Tensor:

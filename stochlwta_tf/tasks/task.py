@@ -80,9 +80,15 @@ class TaskDistribution:
         """A `Task` batch from the noise key of each of its tasks, uint32 `[tasks, 2]`; pure TensorFlow, may be traced."""
         raise NotImplementedError(f"{type(self).__name__} must implement sample_tasks(keys).")
 
-    def sample(self, index: int | tf.Tensor) -> Task:
-        """Batch number `index` (an integer or a scalar integer tensor): tasks `index * batch` to `index * batch + batch − 1`."""
-        numbers = tf.cast(index, tf.int64) * self.batch + tf.range(self.batch, dtype=tf.int64)
+    def sample(self, index: int | tf.Tensor, part: range | None = None) -> Task:
+        """Batch number `index` (an integer or a scalar integer tensor): tasks `index * batch` to `index * batch + batch − 1`.
+
+        Args:
+            index: The batch's number.
+            part: Places in the batch, such as `range(0, 25)`, whose tasks alone are sampled; all by default.
+        """
+        places = range(self.batch) if part is None else part
+        numbers = tf.cast(index, tf.int64) * self.batch + tf.range(places.start, places.stop, dtype=tf.int64)
         with tf.init_scope():  # TensorFlow tries to fold a compiled function of constants in a graph, and prints that it cannot
             stream = random.fold_in(random.key_from_seed(self.seed), SPLITS.index(self.split))
         return self.sample_tasks(random.fold_in(stream, numbers, tag=numbers // 2**32))
@@ -118,8 +124,8 @@ class TaskDistribution:
         """The numbers of the batches that contain the first `tasks` tasks, as a range."""
         return range(-(-tasks // self.batch))
 
-    def dataset(self, start: int = 0, stop: int | None = None) -> tf.data.Dataset:
-        """Batches `start`, `start + 1`, … as a `tf.data.Dataset` of dicts with the fields of `Task`, ready for `learner.fit`.
+    def dataset(self, start: int = 0, stop: int | None = None, part: range | None = None) -> tf.data.Dataset:
+        """Batches `start`, `start + 1`, …, or a part of each, as a `tf.data.Dataset` of dicts with the fields of `Task`, for `learner.fit`.
 
         Dicts, because Keras turns a named tuple of arrays into a plain one.  tf.data's autotuner is off: with it every end of an
         iterator waits for the tuner's sleeping thread, which costs more than the sampling.
@@ -128,7 +134,7 @@ class TaskDistribution:
         options.autotune.enabled = False
         options.experimental_distribute.auto_shard_policy = tf.data.experimental.AutoShardPolicy.OFF
         indices = tf.data.Dataset.range(start, 2**62 if stop is None else stop)
-        return indices.map(lambda i: self.sample(i)._asdict(), num_parallel_calls=1).prefetch(2).with_options(options)
+        return indices.map(lambda i: self.sample(i, part)._asdict(), num_parallel_calls=1).prefetch(2).with_options(options)
 
 
 def at_least(least: int, **options: int) -> None:

@@ -98,8 +98,14 @@ def under_protocol(config, name, trained):
     return config, distribution
 
 
-def learner(config, distribution):
-    """The compiled learner for a task distribution, with fresh weights from `config.seed`."""
+def learner(config, distribution, **compile_arguments):
+    """The compiled learner for a task distribution, with fresh weights from `config.seed`.
+
+    Args:
+        config: A `Configuration`.
+        distribution: The tasks.
+        **compile_arguments: Arguments of `MetaLearner.compile` that are not the configuration's.
+    """
     import keras
 
     from stochlwta_tf.learners import LEARNERS
@@ -110,7 +116,9 @@ def learner(config, distribution):
         network = NETWORKS[config.network.name](distribution.input_shape, distribution.outputs, **config.network.options())
     with _named("learner"):
         made = LEARNERS[config.learner.name](network, likelihood=distribution.likelihood, **config.learner.options())
-        made.compile(optimizer(config), steps_per_execution=config.training.steps_per_execution)
+        training = config.training
+        own = {"steps_per_execution": training.steps_per_execution, "micro_batch": training.micro_batch}
+        made.compile(optimizer(config), **{**own, **compile_arguments})
         made.get_config()  # a model that cannot be saved is found before it is trained
     for_test(made, config)
     return made

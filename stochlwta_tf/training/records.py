@@ -16,18 +16,21 @@ import keras
 import tensorflow as tf
 
 from stochlwta_tf.errors import UserError
+from stochlwta_tf.memory import peak_memory
 from stochlwta_tf.training import board
 from stochlwta_tf.training.run_folder import replacing, write_text, writing
+
+COSTS = ("seconds", "core_seconds", "peak_memory_mib")  # columns that differ between repetitions of a run
 
 
 class MetricsLog(keras.callbacks.Callback):
     """Writes a row for each epoch to a CSV file, and the same numbers to TensorBoard.
 
     The columns are `iteration`, `seconds` (of training and validation, over all starts of the run), `core_seconds` (of all cores together,
-    in meta-iterations alone: without validation, checkpoints, and the first execution of each start, which compiles), `learning_rate`, and
-    what the learner logs, in validation with the prefix `val_`; a cell without a value is empty.  The TensorBoard file is
-    rewritten from the rows at each start.  Keras's own callbacks do neither: CSVLogger repeats rows after a resume and drops what only
-    validation has; TensorBoard's holds its points back for minutes, and a killed run loses them.
+    in meta-iterations alone: without validation, checkpoints, and the first execution of each start, which compiles), `peak_memory_mib` (of
+    this start), `learning_rate`, and what the learner logs, in validation with the prefix `val_`; a cell without a value is empty.  The
+    TensorBoard file is rewritten from the rows at each start.  Keras's own callbacks do neither: CSVLogger repeats rows after a resume and
+    drops what only validation has; TensorBoard's holds its points back for minutes, and a killed run loses them.
 
     Args:
         folder: The run's `RunFolder`.
@@ -73,6 +76,7 @@ class MetricsLog(keras.callbacks.Callback):
             "iteration": (epoch + 1) * self._epoch,
             "seconds": f"{self._seconds_before + time.perf_counter() - self._start:.3f}",
             "core_seconds": f"{self._core_seconds:.3f}",
+            "peak_memory_mib": "" if (peak := peak_memory()) is None else peak,
             "learning_rate": float(keras.ops.convert_to_numpy(self.model.optimizer.learning_rate)),
             **{name: float(value) for name, value in logs.items()},
         }
@@ -101,7 +105,7 @@ class MetricsLog(keras.callbacks.Callback):
     def _to_board(self, row):
         with self._board.as_default(step=int(row["iteration"])):
             for name, value in row.items():
-                if name not in ("iteration", "seconds", "core_seconds") and value != "":
+                if name not in ("iteration", *COSTS) and value != "":
                     tf.summary.scalar(name, float(value))
 
 

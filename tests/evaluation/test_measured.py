@@ -14,7 +14,7 @@ def test_a_constant_answer_is_right_once_in_n():
     p[..., 0] = 1.0
     labels = np.tile(np.repeat(np.arange(5), 3), (7, 1))
     predictions = Predictions(labels, p[:, None], p, np.zeros(1))
-    assert measured.classification(predictions, PROTOCOLS["standard"])["accuracy"][:2] == pytest.approx((20.0, 0.0))
+    assert measured.measures_of(predictions, PROTOCOLS["standard"])["accuracy"][:2] == pytest.approx((20.0, 0.0))
 
 
 @pytest.mark.parametrize("bad", [np.nan, 1e5])
@@ -22,7 +22,7 @@ def test_a_few_diverged_tasks_are_counted_and_do_not_make_the_number(bad):
     rng = np.random.default_rng(0)
     y, draws = rng.normal(size=(40, 5, 1)), rng.normal(size=(40, 2, 5, 1))
     draws[[3, 7]] = bad
-    found = measured.regression(Predictions(y, draws, draws.mean(1), np.zeros(1), 1.0))
+    found = measured.measures_of(Predictions(y, draws, draws.mean(1), np.zeros(1), 1.0))
     kept = np.delete(np.arange(40), [3, 7])
     errors = np.mean((draws.mean(1) - y)[kept] ** 2, (1, 2))
     assert found["mse"].row()["diverged"] == 2
@@ -35,6 +35,6 @@ def test_a_classifier_that_diverges_on_a_task_is_not_right_there():
     p = np.full((5, 6, 2), [1.0, 0.0])
     draws = p[:, None].copy()
     draws[2] = p[2] = np.nan  # argmax of NaN is class 0, which is right
-    found = measured.classification(Predictions(np.zeros((5, 6), int), draws, p, np.zeros(1)), PROTOCOLS["standard"])
+    found = measured.measures_of(Predictions(np.zeros((5, 6), int), draws, p, np.zeros(1)), PROTOCOLS["standard"])
     assert (found["accuracy"].value, found["accuracy"].median, found["accuracy"].diverged) == (100.0, 100.0, 1)
     assert measured.per_task(found["accuracy"]) == [100.0, 100.0, None, 100.0, 100.0]

@@ -10,7 +10,7 @@ import h5py
 import tensorflow as tf
 import yaml
 
-from stochlwta_tf.training.records import read
+from stochlwta_tf.training.records import COSTS, read
 from stochlwta_tf.training.run_folder import RunFolder
 
 TRAINING = {"iterations": 400, "meta_batch_size": 4, "log_every": 20, "steps_per_execution": 10}
@@ -65,7 +65,7 @@ def outcome(folder):
         "files": sorted(p.name for p in folder.path.iterdir() if p.name != ".lock" and not p.name.startswith("environment")),
         "checkpoints": sorted(p.name for p in folder.checkpoints.iterdir()),
         "state": _tensors(folder.checkpoints / f"ckpt-{LAST}"),
-        "metrics": [{k: v for k, v in row.items() if k not in ("seconds", "core_seconds")} for row in read(folder.metrics)],
+        "metrics": [{k: v for k, v in row.items() if k not in COSTS} for row in read(folder.metrics)],
         "config": folder.config.read_text(),
         "data": folder.data.read_text() if folder.data.exists() else None,
         "model": weights(folder.model),
