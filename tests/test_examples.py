@@ -25,6 +25,7 @@ NOT_RUN = {
 }  # fmt: skip
 #: The same, one by one, in modules whose other examples run.
 SKIPPED = {
+    "evaluation.measured.tested",
     "tasks.class_split.from_file",
     "tasks.picture_files.listed",
     "tasks.decoding.decode",
