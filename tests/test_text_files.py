@@ -28,7 +28,7 @@ def without_encoding(tree, own=()):
 
 def test_no_text_depends_on_the_locale():
     found = []
-    for path in [*(REPOSITORY / "stochlwta_tf").rglob("*.py"), *REPOSITORY.glob("*.py"), *(REPOSITORY / "benchmarks").glob("*.py")]:
+    for path in [*(REPOSITORY / "stochlwta_tf").rglob("*.py"), *REPOSITORY.glob("*.py"), *(REPOSITORY / "benchmarks").rglob("*.py")]:
         # `write_text` is a function of `run_folder` too, which writes UTF-8.
         tree = ast.parse(path.read_text(encoding="utf-8"))
         own = {alias.name for node in ast.walk(tree) if isinstance(node, ast.ImportFrom) for alias in node.names}
