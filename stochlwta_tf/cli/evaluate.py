@@ -58,7 +58,7 @@ def _main(arguments):
     from stochlwta_tf.evaluation.provenance import configured, trained_on
 
     run, config = configured(folder, arguments.set, arguments.tasks)
-    with stoppable("stopped; what was tested before is kept."):
+    with stoppable("stopped; this test is lost, files of earlier ones stay."):
         build.runtime(config)
         trained = trained_on(folder, run, config)
         if arguments.audit:

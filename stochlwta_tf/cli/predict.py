@@ -23,7 +23,7 @@ def main(argv=None):
         prog=program("predict.py"), description="Labels pictures, given a few labelled ones of each class.", epilog=_EPILOG
     )
     parser.add_argument("--version", action="version", version=f"stochlwta-tf {stochlwta_tf.__version__}")
-    parser.add_argument("--run", metavar="DIR", required=True, help="the run's folder, or a .keras file")
+    parser.add_argument("--run", metavar="DIR", required=True, help="the run's folder, a .keras file, or the name of a trained model")
     parser.add_argument("--support", metavar="FOLDER", required=True, help="a folder of labelled pictures for each class, or a CSV file")
     parser.add_argument("--query", metavar="FOLDER", nargs="+", required=True, help="pictures to label, or folders of them")
     parser.add_argument("--out", metavar="CSV", help="write the rows to this file instead of the terminal")

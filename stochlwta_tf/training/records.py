@@ -162,7 +162,9 @@ class Checkpoints(keras.callbacks.Callback):
     def __init__(self, folder, learner, keep):
         super().__init__()
         self._folder, self._keep = folder, keep
-        self._checkpoint = tf.train.Checkpoint(learner=learner)
+        # TensorFlow follows a Keras model to the variables of its optimizer, and not to those that no optimizer trains.
+        carried = {"carried": list(learner.carried)} if learner.carried else {}
+        self._checkpoint = tf.train.Checkpoint(learner=learner, **carried)
         self._listed = _listed(folder)
         with writing(folder):
             if not self._listed:

@@ -10,8 +10,10 @@ import pytest
 import tensorflow as tf
 from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
 
+from stochlwta_tf import networks
 from stochlwta_tf.config import configuration
 from stochlwta_tf.errors import UserError
+from stochlwta_tf.learners import LEARNERS
 from stochlwta_tf.training.records import Checkpoints, MetricsLog, read
 from stochlwta_tf.training.run_folder import RunFolder
 
@@ -66,6 +68,7 @@ def learner(units=1):
     model = keras.Sequential([keras.Input((2,)), keras.layers.Dense(units)])
     model.compile(keras.optimizers.Adam(0.1))
     model.optimizer.build(model.trainable_variables)
+    model.carried = []  # as a learner's
     return model
 
 
@@ -83,6 +86,30 @@ def test_a_checkpoint_restores_weights_and_optimizer(tmp_path):
     for a, b in zip(model.variables + model.optimizer.variables, other.variables + other.optimizer.variables, strict=True):
         np.testing.assert_array_equal(a, b)
     assert int(other.optimizer.iterations) == 3
+
+
+@pytest.mark.parametrize("name", LEARNERS)
+def test_a_checkpoint_restores_every_variable_of_every_learner(name, tmp_path):
+    """Also those that no optimizer trains, such as the state of Reptile's inner Adam."""
+
+    def compiled():
+        made = LEARNERS[name](
+            networks.mlp((1,), 1, units=(2,)), likelihood="gaussian", **({"inner_optimizer": "adam"} if "rept" in name else {})
+        )
+        made.compile("adam")
+        return made, [*made.variables, *made.optimizer.variables]
+
+    model, variables = compiled()
+    for number, variable in enumerate(variables):
+        if variable.dtype == "float32":
+            variable.assign(np.full(variable.shape, number + 1.0))
+    checkpoints = Checkpoints(tmp_path, model, keep=1)
+    checkpoints.set_model(model)
+    checkpoints.on_epoch_end(0)
+    other, restored = compiled()
+    Checkpoints(tmp_path, other, keep=1).restore()
+    for a, b in zip(variables, restored, strict=True):
+        np.testing.assert_array_equal(a, b, err_msg=a.path)
 
 
 def test_a_checkpoint_of_another_network_or_a_damaged_one_is_one_line(tmp_path):
