@@ -24,7 +24,7 @@ def test_a_learner_is_loaded_from_its_file_with_what_it_was_trained_on(tmp_path)
 @pytest.mark.parametrize(
     ("make", "message"),
     [
-        (lambda path: None, "is the folder of a run, a .keras file or one of omniglot_5w1s, .*Received: .*, which does not exist."),
+        (lambda path: None, "is the folder of a run, a .keras file or one of .*omniglot_5w1s, .*Received: .*, which does not exist."),
         (lambda path: path.mkdir(), "config.yaml|not a run|model.keras"),
         (
             lambda path: networks.mlp((2,), 1, units=(2,)).save(path),

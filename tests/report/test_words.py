@@ -15,7 +15,7 @@ WORDS = [
 ]
 _CLAIM = re.compile(r"(?<![\w.])[−-]?\d+\.\d+(?![\w.]\d)|(?<![\w.,])[−-]?\d+(?= (?:%|points))")
 _LEVELS = (90.0, 95.0)  # of intervals and bands
-_RUN = re.compile(r"`((?:omniglot|sinusoid|cifar100|miniimagenet|glyphs)_\w+)(?:-seed(\d+))?`")
+_RUN = re.compile(r"`((?:omniglot|sinusoid|cifar100|miniimagenet|glyphs|own)_\w+)(?:-seed(\d+))?`")
 
 
 def values_in(node):
