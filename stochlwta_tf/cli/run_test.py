@@ -34,8 +34,9 @@ def run_test(config, folder, distribution, trained):
     learner = build.for_test(build.saved_learner(folder.model, distribution), config)
     n = config.evaluation.tasks
     # What uncertainty is worth is measured on all predictions together, else those of a batch are enough at a time.
-    batches = (predict if config.evaluation.uncertainty else in_batches)(learner, distribution, n, progress=True)
-    found = tested([batches] if config.evaluation.uncertainty else batches, distribution.rules)
+    together = config.evaluation.uncertainty
+    batches = [predict(learner, distribution, n, True)] if together else in_batches(learner, distribution, n, True)
+    found = tested(batches, distribution.rules)
     if config.evaluation.uncertainty:
         classes = data_record.classes(data_record.read(folder.data), "validation")
         validation, fitted_on = build.tasks(config, "validation", classes), config.training.validation_tasks

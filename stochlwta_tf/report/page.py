@@ -23,20 +23,18 @@ def text(collected, runs):
     """
     blocks, notes, empty = [_HEAD.format(runs=runs), *_discussion(runs / "discussion.md")], [], []
     pictures = [path for path in sorted(runs.rglob("*.[ps][nv]g")) if path.name != "predictions.png"]  # every regression run has one
-    for first, part in zip((True, False), parts()):
+    shown = []
+    for part in parts():
+        shown.append([])
         for suite in part:
             table = tables.fill(suite, collected)
             notes += table.notes
             if any(entry.ours is not None for _, entries in table.groups for entry in entries):
-                blocks.append(render.markdown(table, level=2, commands=False).rstrip("\n"))
-                if any(entry.ours is None for _, entries in table.groups for entry in entries):
-                    name = suite.file.removeprefix("table")
-                    blocks.append(f"What fills its empty cells: `python evaluate.py --table {name} --runs {runs}`.")
+                shown[-1] += _table(table, runs)
             else:
                 empty.append(f"- {suite.title}: `python train.py --suite {suite.file} --budget {suite.budget or '10m'}`")
-        if first:
-            blocks += [_picture(path.relative_to(runs).as_posix()) for path in pictures]
-    blocks += _runs(collected)
+    first, others = shown
+    blocks += [*first, *(_picture(path.relative_to(runs).as_posix()) for path in pictures), *others, *_runs(collected)]
     if empty:
         blocks.append("## Tables without a run\n\n" + "\n".join(empty))
     return "\n\n".join(blocks) + "\n", tuple(dict.fromkeys(notes))
@@ -47,6 +45,14 @@ def parts():
     shown = [suites.load(name) for name in lookup.suites()]
     first = sorted((suite for suite in shown if suite.page), key=lambda suite: suite.page)
     return first, [suite for suite in shown if not suite.page and suite.file.startswith("table")]
+
+
+def _table(table, runs):
+    """A table, and the command that names what fills its empty cells."""
+    yield render.markdown(table, level=2, commands=False).rstrip("\n")
+    if any(entry.ours is None for _, entries in table.groups for entry in entries):
+        name = table.suite.file.removeprefix("table")
+        yield f"What fills its empty cells: `python evaluate.py --table {name} --runs {runs}`."
 
 
 def _discussion(path):
