@@ -76,7 +76,7 @@ def draw(path, form, tasks, predictions, shown, learner):
 
 
 def print_result(result):
-    print(f"{result['name']}: {result['tasks']} test tasks, protocol: {result['protocol']}")
+    print(f"{result['name']}: {titles.task(result['task'])}, {result['tasks']} test tasks, protocol: {result['protocol']}")
     table = Table()
     table.add_column("measure")
     table.add_column("value ± 95 % CI", justify="right")

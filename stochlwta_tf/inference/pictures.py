@@ -7,9 +7,8 @@ import numpy as np
 
 from stochlwta_tf.errors import DataError, UserError
 from stochlwta_tf.learners import MetaLearner
-from stochlwta_tf.tasks import TASKS
+from stochlwta_tf.tasks import images_of
 from stochlwta_tf.tasks.decoding import decode, in_parallel
-from stochlwta_tf.tasks.image_tasks import ImageTasks
 
 
 def read_pictures(learner: MetaLearner, files: Sequence[str | Path]) -> np.ndarray:
@@ -33,34 +32,36 @@ def read_pictures(learner: MetaLearner, files: Sequence[str | Path]) -> np.ndarr
 
     >>> x = read_pictures(learner, ["new/cat.jpg", "new/dog.png"])
     """
-    shape, pixels = _preparation(learner)
+    pictures = read_each(learner, files)
+    wrong = [what for what in pictures if isinstance(what, str)]
+    if wrong:
+        more = f" ({len(wrong)} such files: {', '.join(message.partition(': ')[0] for message in wrong)})" if len(wrong) > 1 else ""
+        raise DataError(f"{wrong[0]}{more}")
+    return np.stack(pictures) if pictures else np.zeros([0, *filter(None, learner.example_shape)], "float32")
+
+
+def read_each(learner: MetaLearner, files: Sequence[str | Path]) -> list[np.ndarray | str]:
+    """As `read_pictures`, of each file by itself: its pixels `[height, width, channels]`, or in words why there are none."""
+    pixels = _preparation(learner)
 
     def read(file: str | Path) -> np.ndarray | str:
         try:
-            return pixels(Path(file).read_bytes(), file)
+            return pixels(Path(file).read_bytes(), file).astype("float32") / 255.0
         except OSError as error:
             return f"{file}: cannot be read: {error.strerror}."
         except DataError as error:
             return str(error)
 
-    found = list(in_parallel(read, files, "Decoding"))
-    wrong = [what for what in found if isinstance(what, str)]
-    if wrong:
-        more = f" ({len(wrong)} such files: {', '.join(message.partition(': ')[0] for message in wrong)})" if len(wrong) > 1 else ""
-        raise DataError(f"{wrong[0]}{more}")
-    if not found:
-        return np.zeros((0, *shape), "float32")
-    return np.stack(found).astype("float32") / 255.0
+    return list(in_parallel(read, files, "Decoding"))
 
 
-def _preparation(learner: MetaLearner) -> tuple[tuple[int, int, int], Callable[[bytes, str | Path], np.ndarray]]:
-    """The shape of a picture, and the function from a file's bytes and name to uint8 pixels."""
+def _preparation(learner: MetaLearner) -> Callable[[bytes, str | Path], np.ndarray]:
+    """The function from a file's bytes and name to uint8 pixels."""
     shape = learner.example_shape
     height, width, channels = (*shape, None, None, None)[:3]
     if len(shape) != 3 or height is None or width != height or channels not in (1, 3):
         raise UserError(f"pictures need a model whose inputs are square images with 1 or 3 channels. Received: inputs of shape {shape}.")
     trained_on = learner.trained_on.get("task", {})
-    kind = TASKS.get(trained_on.get("name"))
-    if kind is None or not issubclass(kind, ImageTasks):
-        return (height, height, channels), lambda data, where: decode(data, height, channels, where)
-    return (height, height, channels), lambda data, where: kind.picture({**trained_on, "shape": shape}, data, where)
+    if (kind := images_of(trained_on)) is None:
+        return lambda data, where: decode(data, height, channels, where)
+    return lambda data, where: kind.picture({**trained_on, "shape": shape}, data, where)

@@ -13,6 +13,7 @@ from stochlwta_tf.errors import NonFiniteError
 from stochlwta_tf.layers import BatchNormalization
 from stochlwta_tf.learners.prediction import Labels, Prediction
 from stochlwta_tf.learners.task_runner import own_function
+from stochlwta_tf.tasks import images_of
 
 if TYPE_CHECKING:
     from stochlwta_tf.learners.learner import MetaLearner
@@ -68,18 +69,26 @@ class AdaptedModel:
         adapt = learner.compiled_function("adapt_to", lambda: self._for_any_number(learner.adapt, values))
         self.adapted, self.state = adapt(*values)
 
-    def predict(self, query_x: ArrayLike) -> Prediction:
-        """Predicts queries `[query, ...]`: a `Prediction`.
+    def predict(self, query_x: ArrayLike, temperature: float = 1.0) -> Prediction:
+        """Predicts queries: a `Prediction`.
+
+        Args:
+            query_x: Inputs `[query, ...]`.
+            temperature: T of softmax(logits / T) in classification (Guo et al. 2017), for calibrated probabilities: a test with
+                `evaluation.uncertainty=true` fits it on validation tasks.
 
         Raises:
-            ValueError: If the queries do not fit the network, or hold NaN or infinity.
+            ValueError: If the queries do not fit the network, or hold NaN or infinity, or the temperature is not above 0.
             NonFiniteError: If the predictions are not finite, since the inner steps diverged.
         """
         learner = self.learner
+        if not 0 < temperature < float("inf") or (temperature != 1 and self._labels is None):
+            raise ValueError(f"`temperature` must be a number above 0, and 1 in regression. Received: temperature={temperature}")
         function = functools.partial(learner.predict_adapted, batch_statistics=self._statistics)
         values = (self.adapted, self.state, self.support_x, self._inputs("query_x", query_x), self._key)
         predict = learner.compiled_function(f"predict_adapted, {self._statistics}", lambda: self._for_any_number(function, values))
         draws = predict(*values)
+        draws = draws if temperature == 1 else draws / tf.cast(temperature, draws.dtype)
         outputs, noise_std = learner.likelihood.split(draws)
         noise_std = noise_std.numpy() if tf.is_tensor(noise_std) else noise_std
         if self._labels is None:
@@ -120,6 +129,8 @@ class AdaptedModel:
                 f"`{argument}` must have the shape [examples, {', '.join(map(str, shape))}], with at least one example. "
                 f"Received: shape={tuple(tensor.shape)}"
             )
+        if images_of(self.learner.trained_on.get("task", {})):
+            _check_pixels(argument, tensor)
         return _finite(argument, tensor)
 
     def _targets(self, y: np.ndarray) -> tuple[tf.Tensor, Labels | None]:
@@ -144,6 +155,13 @@ def _numbers(argument: str, values: np.ndarray, dtype: Any) -> tf.Tensor:
     if values.dtype.kind not in "biuf":
         raise ValueError(f"`{argument}` must hold numbers. Received: dtype={values.dtype}")
     return tf.cast(tf.convert_to_tensor(values), dtype)
+
+
+def _check_pixels(argument: str, tensor: tf.Tensor) -> None:
+    """Raises a ValueError for pixels on another scale than 0 to 1, some way beyond which a resized image may go."""
+    low, high = float(tf.reduce_min(tensor)), float(tf.reduce_max(tensor))
+    if low < -0.5 or high > 1.5:
+        raise ValueError(f"`{argument}` must have pixels from 0 to 1, as in training. Received: values from {low:g} to {high:g}")
 
 
 def _finite(argument: str, tensor: tf.Tensor) -> tf.Tensor:

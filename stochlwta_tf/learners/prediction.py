@@ -19,7 +19,7 @@ class Prediction(NamedTuple):
 
     Attributes:
         mean: Class probabilities, or regression means, averaged over draws, `[query, outputs]`.
-        draws: The network's outputs (logits, or means) in each of the B draws, `[B, query, outputs]`.
+        draws: The network's outputs (logits divided by the temperature, or means) in each of the B draws, `[B, query, outputs]`.
         noise_std: Observation std of each draw's mean: a number, or, where it is learned, `[B, query, outputs]`. None for classes.
         classes: The labels of the support set's classes, sorted, `[classes]`.  None in regression.
         columns: Which output is for each of these classes.  Other outputs have the probability 0.
@@ -126,8 +126,8 @@ class Labels(NamedTuple):
             classes, targets = np.unique(y, return_inverse=True)
             if len(classes) > outputs:
                 raise ValueError(
-                    f"`support_y` must have at most {outputs} classes, as many as in training; more need a training with "
-                    f"task.way={len(classes)}. Received: {len(classes)} classes"
+                    f"`support_y` must have at most {outputs} classes, as many as in training: leave some out, or train with a larger "
+                    f"task.way. Received: {len(classes)} classes"
                 )
             return cls(targets, classes, np.arange(len(classes)))
         present = np.unique(y) if y.dtype.kind in "iu" else np.arange(0)

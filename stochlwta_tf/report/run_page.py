@@ -13,7 +13,8 @@ _DRAWN = {"reliability": (reliability.draw, result_files.ReliabilityFile), "winn
 _OF = {"predictions": "Predictions", "reliability": "Reliability", "winners": "Winners of the competing units"}
 _TEXT = {
     "predictions": "On the first test tasks: the truth, the support points, the sampled predictors, their mean and the 90 % band.",
-    "reliability": "Accuracy by confidence, in the bins of the expected calibration error; below, how many queries each bin has.",
+    "reliability": "Accuracy by confidence, in the bins of the expected calibration error; below, how many queries each bin has. The "
+    "error in the figure is of the tasks that it names, the one in the table of all test tasks.",
     "winners": "How often each competing unit wins: for the classes of the first test task, and over all tasks.",
 }
 
@@ -238,10 +239,10 @@ def _listed(value):
 
 
 def _splits(path, problems):
-    """Each split of the data with its numbers of classes and images."""
+    """Each split of the data with its classes, their number and that of images."""
     splits = _json(path, problems) or {}
     try:
-        return [(name, f"{len(part['classes']):,}", f"{part['images']:,}") for name, part in splits.items()]
+        return [(name, ", ".join(part["classes"]), f"{len(part['classes']):,}", f"{part['images']:,}") for name, part in splits.items()]
     except (AttributeError, KeyError, TypeError, ValueError):
         problems.append(f"{path.parent.name}/{path.name}: corrupted: not a record of splits.")
         return []

@@ -1,5 +1,8 @@
 """Task distributions, on which learners are trained and tested."""
 
+from collections.abc import Mapping
+from typing import Any
+
 from stochlwta_tf.registry import Registry
 from stochlwta_tf.tasks.cifar100 import Cifar100
 from stochlwta_tf.tasks.class_bank import ClassBank
@@ -35,5 +38,19 @@ __all__ = [
     "Omniglot",
     "Sinusoid",
     "Task",
+    "TaskDistribution",
 ]
-__all__ += ["TaskDistribution"]
+
+
+def images_of(task: Mapping[str, Any]) -> type[ImageTasks] | None:
+    """The class of image tasks that a record of a task names, as `learner.trained_on["task"]` does; None where it names no image tasks.
+
+    Example:
+
+    >>> images_of({"name": "omniglot", "way": 5})
+    <class 'stochlwta_tf.tasks.omniglot.Omniglot'>
+    >>> images_of({"name": "sinusoid"}), images_of({})
+    (None, None)
+    """
+    kind = TASKS.get(task.get("name", ""))
+    return kind if kind is not None and issubclass(kind, ImageTasks) else None

@@ -140,8 +140,7 @@ class ClassBank:
     def check(self, way: int, images: int) -> None:
         """Raises a DataError if tasks of `way` classes with `images` distinct images each cannot be drawn."""
         if way > len(self):
-            possible = f"set task.way to at most {len(self)}, or divide the classes otherwise"
-            raise DataError(f"way={way} needs {way} classes, but there are {len(self)}: {possible}.")
+            raise DataError(f"way={way} needs {way} classes, but there are {len(self)}: lower task.way, or divide the classes otherwise.")
         if self.count.min() < images:
             i = int(np.argmin(self.count))
             raise DataError(

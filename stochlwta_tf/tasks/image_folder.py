@@ -24,7 +24,7 @@ from stochlwta_tf.tasks.image_tasks import ImageTasks
 from stochlwta_tf.tasks.picture_files import listed, text
 from stochlwta_tf.tasks.protocols import ProtocolName
 from stochlwta_tf.tasks.reading import named, reading
-from stochlwta_tf.tasks.task import at_least
+from stochlwta_tf.tasks.task import SPLITS, at_least
 
 
 class ImageFolder(ImageTasks):
@@ -141,7 +141,9 @@ class ImageFolder(ImageTasks):
         return (options["size"], options["size"], options["channels"]), options["way"]
 
     def _advice(self) -> str:
-        return f" The data has {self._classes} classes, divided into splits by {self._divided}."
+        way = min(self._classes // len(SPLITS), self.way)
+        possible = f"; task.way={way} task.class_split={[self._classes - 2 * way, way, way]} would do" if way > 1 else ""
+        return f" The data has {self._classes} classes, divided into splits by {self._divided}{possible}."
 
 
 _NAMED = 100  # damaged pictures in a message

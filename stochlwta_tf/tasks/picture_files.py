@@ -4,7 +4,7 @@ import csv
 import os
 import unicodedata
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import NamedTuple
 
@@ -77,14 +77,14 @@ def listed(path: Path) -> PictureFiles:
         if named.setdefault(name, folder) != folder:
             raise DataError(f"{path}: two folders have the name {name!r}, in two ways of writing its letters; rename one of them.")
         found = pictures_in(folder)
-        left_out.update(_kind(file) for file in set(_files(folder)).difference(found))
+        left_out.update(_others(folder, found))
         if not found:
             raise DataError(f"{folder} must hold pictures ({', '.join(sorted(extensions()))}). Received: none.")
         pictures += [(name, file) for file in found]
     if not pictures:
         received = f"{beside} pictures that are in no folder" if beside else "none"
         raise DataError(f"{path} must hold a folder of pictures for each class, or name pictures. Received: {received}.")
-    kinds = ", ".join(f"{kind} ({count})" for kind, count in sorted(left_out.items()))
+    kinds = _in_words(left_out)
     return PictureFiles(sorted(pictures), splits, f"left out, as no pictures in a class's folder: {kinds}" if kinds else "")
 
 
@@ -97,6 +97,25 @@ def pictures_in(folder: Path) -> list[Path]:
     [PosixPath('birds/owl/1.png')]
     """
     return [file for file in _files(folder) if is_picture(file.relative_to(folder)) and file.is_file()]
+
+
+def others_in(folder: Path, pictures: Iterable[Path]) -> str:
+    """What a folder holds beside its pictures, in words; empty if there is nothing.
+
+    Example:
+
+    >>> others_in(Path("birds/owl"), pictures_in(Path("birds/owl")))
+    '.txt (2)'
+    """
+    return _in_words(_others(folder, pictures))
+
+
+def _others(folder: Path, pictures: Iterable[Path]) -> Counter[str]:
+    return Counter(_kind(file) for file in set(_files(folder)).difference(pictures))
+
+
+def _in_words(kinds: Counter[str]) -> str:
+    return ", ".join(f"{kind} ({count})" for kind, count in sorted(kinds.items()))
 
 
 def text(name: str) -> str:

@@ -42,7 +42,7 @@ class ProgressBar(keras.callbacks.Callback):
     def on_train_begin(self, logs=None):
         self._bar.start()
         if self._bar.disable:
-            self._lines.update(self._done, "compiling")
+            self._lines.update(self._done, f"compiling; numbers follow every {self._epoch_length}")
 
     def on_epoch_begin(self, epoch, logs=None):
         self._done = epoch * self._epoch_length

@@ -5,6 +5,7 @@ import shutil
 
 import numpy as np
 import pytest
+from scipy import special
 
 from stochlwta_tf import networks
 from stochlwta_tf.cli import predict
@@ -59,6 +60,44 @@ def test_rows_go_to_a_file(places, tmp_path, capsys):
     assert (tmp_path / "labels.csv").read_text() == printed
 
 
+def test_a_temperature_divides_the_logits(places, capsys):
+    assert run(places, "--temperature", "3") == 0
+    found = rows(capsys.readouterr().out)
+    adapted = colour_learner().adapt_to(read_pictures(colour_learner(), places[1]), [file.parent.name for file in places[1]])
+    logits = adapted.predict(read_pictures(colour_learner(), places[2])).draws[0]
+    expected = special.softmax(logits / 3, axis=-1)
+    np.testing.assert_allclose([[float(row[f"p({name})"]) for name in sorted(COLOURS)] for row in found], expected, atol=1e-4)
+    with pytest.raises(ValueError, match="`temperature` must be a number above 0, and 1 in regression. Received: temperature=0"):
+        adapted.predict(np.zeros((1, 8, 8, 3)), temperature=0)
+
+
+def test_damaged_pictures_and_other_files_are_named(places, tmp_path, capsys):
+    save(tmp_path / "support", 2, ["red", "blue"])
+    (tmp_path / "support" / "red" / "notes.txt").write_text("no picture")
+    (tmp_path / "support" / "red" / "cut.png").write_bytes(places[1][0].read_bytes()[:60])
+    save(tmp_path / "query", 1, ["blue"])
+    (tmp_path / "query" / "cut.png").write_bytes(places[1][0].read_bytes()[:60])
+    (tmp_path / "query" / "film.xyz").touch()
+    command = ["--run", str(places[0]), "--support", str(tmp_path / "support"), "--query", str(tmp_path / "query")]
+    assert predict.main(command) == 2
+    assert "2 of 7 pictures cannot be used; --skip-damaged goes without. Received: " in capsys.readouterr().err
+    assert predict.main([*command, "--skip-damaged"]) == 0
+    out, err = capsys.readouterr()
+    assert [(row["file"], row["label"]) for row in rows(out)] == [(str(tmp_path / "query" / "blue" / "0.png"), "blue")]
+    lines = err.splitlines()
+    assert [line.split(": ")[0] for line in lines] == [
+        f"--query {tmp_path / 'query'}",
+        f"--support {tmp_path / 'support'}",
+        "skipped",
+        "skipped",
+    ]
+    assert (
+        lines[0].endswith(".xyz (1).")
+        and lines[1].endswith(".txt (1).")
+        and all("cut.png: cannot be decoded" in line for line in lines[2:])
+    )
+
+
 def error(status, capsys):
     assert status == 2
     (line,) = capsys.readouterr().err.splitlines()
@@ -75,6 +114,7 @@ def test_what_is_wrong_is_one_line(places, tmp_path, capsys):
     )
     assert "--draws must be 1 or more. Received: --draws 0." in error(run(places, "--draws", "0"), capsys)
     assert "--seed must be from 0" in error(run(places, "--seed", "-1"), capsys)
+    assert "--temperature must be a number above 0. Received: --temperature 0." in error(run(places, "--temperature", "0"), capsys)
     for colour in ("a", "b", "c", "d", "e", "f"):
         (tmp_path / "six" / colour).mkdir(parents=True)
         shutil.copy(places[1][0], tmp_path / "six" / colour)

@@ -77,7 +77,7 @@ def test_a_run_leaves_everything_in_its_folder(run):
 def test_output_that_is_no_terminal_has_lines_of_progress(finished):
     run, out, err = finished
     lines = [line for line in err.splitlines() if line.startswith("Training: ")]
-    assert out.endswith(f"The run is in {run.path}.\n") and err.startswith("Training: 0/200, compiling\n")
+    assert out.endswith(f"The run is in {run.path}.\n") and err.startswith("Training: 0/200, compiling; numbers follow every 50\n")
     assert lines[-1].startswith("Training: 200/200, ") and "loss " in lines[-1] and "\r" not in err and "\x1b" not in err
 
 

@@ -34,6 +34,14 @@ def test_a_model_meets_its_card(name, prepared):
     assert abs(found.value - stated["value"]) < found.ci95 + stated["ci95"], (found, stated)
 
 
+def test_pixels_of_another_scale_are_refused():
+    learner = stochlwta_tf.load("omniglot_5w1s")
+    for scale, values in ((255.0, "from 0 to 255"), (-1.0, "from -1 to -?0")):
+        x = scale * np.linspace(0, 1, 2 * 784).reshape(2, 28, 28, 1)
+        with pytest.raises(ValueError, match=f"`support_x` must have pixels from 0 to 1, as in training. Received: values {values}$"):
+            learner.adapt_to(x, [0, 1])
+
+
 def test_a_name_is_not_mistaken_for_a_folder(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     learner = stochlwta_tf.load("sinusoid")

@@ -248,9 +248,13 @@ def test_too_few_pictures_are_named(folder):
 
 
 def test_too_few_classes_name_the_options(folder):
-    with pytest.raises(DataError, match="way=3 needs 3 classes, but there are 2: set task.way to at most 2") as error:
+    with pytest.raises(DataError, match="way=3 needs 3 classes, but there are 2: lower task.way") as error:
         make(folder, "test", way=3, class_split=(2, 1, 2))
     assert str(error.value).endswith(". The data has 5 classes, divided into splits by task.class_split=[2, 1, 2].")
+    (folder / "c5").mkdir()
+    Image.new("RGB", (5, 5), "red").save(folder / "c5" / "a.png")
+    with pytest.raises(DataError, match="; task.way=2 task.class_split=\\[2, 2, 2\\] would do.$"):
+        make(folder, "test", way=3, class_split=(4, 1, 1))
 
 
 def support_among_queries(tasks, batches=20):
