@@ -29,6 +29,7 @@ def test_the_readmes_code_runs_from_top_to_bottom(tmp_path, monkeypatch):
     assert code
 
 
+@pytest.mark.slow
 def test_the_code_of_the_page_on_uncertainty_runs():
     given = {}
     for _, code in blocks("docs/uncertainty.md", "python"):

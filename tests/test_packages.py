@@ -57,13 +57,10 @@ def test_imports_run_downward():
     assert rooms == set(FLOOR)
 
 
-FIRST = [
-    "import keras, stochlwta_tf",
-    pytest.param("import stochlwta_tf, keras", marks=pytest.mark.slow),
-    pytest.param("from stochlwta_tf.layers import InputScale\nimport keras", marks=pytest.mark.slow),
-]
+FIRST = ["import keras, stochlwta_tf", "import stochlwta_tf, keras", "from stochlwta_tf.layers import InputScale\nimport keras"]
 
 
+@pytest.mark.slow  # one of them loads a saved learner in tests/learners/test_learner.py
 @pytest.mark.parametrize("first", FIRST)
 def test_classes_are_registered_whichever_import_comes_first(first):
     program = f"{first}\nprint(sorted(n for n in keras.saving.get_custom_objects() if n.startswith('stochlwta_tf>')))"

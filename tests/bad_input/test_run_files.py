@@ -1,18 +1,14 @@
 """Damaged files of a run, and what the environment may hold."""
 
 import json
-import os
 import random
 import shutil
-import subprocess
-import sys
 
 import keras
 import pytest
 
 from stochlwta_tf.cli import evaluate
 from stochlwta_tf.training.run_folder import RunFolder
-from tests.helpers import REPOSITORY
 
 pytestmark = pytest.mark.badinput
 
@@ -107,10 +103,3 @@ def test_a_damaged_result_is_named_and_left_out_of_a_table(copy, capfd, content)
     assert evaluate.main(["--table", "5", "--runs", str(copy.path)]) == 0
     said = capfd.readouterr()
     assert "Traceback" not in said.err and sum("evaluation.json" in line for line in said.err.splitlines()) == 1
-
-
-def test_a_notebooks_backend_of_figures_in_the_environment():
-    program = "from stochlwta_tf.cli import start; start.tensorflow(); import stochlwta_tf.figures.style"
-    environment = {**os.environ, "MPLBACKEND": "module://no_such_module.backend", "PYTHONPATH": str(REPOSITORY)}
-    process = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, env=environment)
-    assert (process.returncode, process.stderr) == (0, "")

@@ -22,6 +22,7 @@ def scripts(monkeypatch):
         del sys.modules[name]
 
 
+@pytest.mark.slow
 def test_the_published_way_does_the_same_work_and_absent_peers_are_named(scripts, tmp_path, capsys, monkeypatch):
     compare, file = scripts("compare"), tmp_path / "speed.json"
     keys = ("network.blocks=[2]", "learner.inner_steps=1", "training.meta_batch_size=2", "training.steps_per_execution=1")

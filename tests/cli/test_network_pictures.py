@@ -21,7 +21,8 @@ def run(tmp_path_factory):
     return folder
 
 
-@pytest.mark.parametrize(("what", "form"), [("winners", "png"), pytest.param("reliability", "svg", marks=pytest.mark.slow)])
+@pytest.mark.slow  # a run's page, below, has both pictures
+@pytest.mark.parametrize(("what", "form"), [("winners", "png"), ("reliability", "svg")])
 def test_the_command_line_makes_a_picture_and_its_numbers(run, tmp_path, what, form, capsys):
     out = tmp_path / f"picture.{form}"
     assert evaluate.main(["--run", str(run.path), f"--{what}", "--out", str(out)]) == 0

@@ -7,23 +7,12 @@ import pytest
 
 from stochlwta_tf import metrics
 from stochlwta_tf.cli import evaluate
-from stochlwta_tf.config import configuration
-from stochlwta_tf.tasks import SPLITS, TASKS
+from stochlwta_tf.tasks import TASKS
 from stochlwta_tf.tasks.protocols import ProtocolName
-from stochlwta_tf.training import build, data_record
-from stochlwta_tf.training.run_folder import RunFolder
-from tests.helpers.bars import CONFIG, Bars, bank
+from stochlwta_tf.training import build
+from tests.helpers.bars import Bars, bank, run
 
 pytestmark = pytest.mark.usefixtures("bars")
-
-
-def run(folder, protocol="standard"):
-    """A run folder as after training under a protocol, of a learner with fresh weights."""
-    config = configuration.from_dict({**CONFIG, "task": {**CONFIG["task"], "protocol": protocol}})
-    folder = RunFolder(folder)
-    folder.begin(config, data_record.describe({split: build.tasks(config, split) for split in SPLITS}))
-    build.learner(config, build.tasks(config, "train")).save(folder.model)
-    return folder
 
 
 def test_one_command_tests_under_all_three_and_keeps_them_apart(tmp_path, capsys):

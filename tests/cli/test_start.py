@@ -69,12 +69,13 @@ start.tensorflow()
 import tensorflow as tf
 tf.function(lambda x: x + 1, jit_compile=True)(tf.ones(3))
 os.write(2, b"E0000 00:00:00.000000 file.cc:1] a real failure\\n")
+import stochlwta_tf.figures.style
 """
 
 
 @pytest.mark.skipif(version("tensorflow") < "2.20", reason="earlier releases of TensorFlow say the same again when XLA starts")
 def test_the_chatter_of_tensorflows_start_stays_off_the_terminal():
-    process = run("-c", START, TF_CPP_MIN_LOG_LEVEL=None)
+    process = run("-c", START, TF_CPP_MIN_LOG_LEVEL=None, MPLBACKEND="module://a_notebooks.backend")  # which figures do without
     assert (process.returncode, process.stderr) == (0, "E0000 00:00:00.000000 file.cc:1] a real failure\n")
 
 

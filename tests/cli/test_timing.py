@@ -55,7 +55,12 @@ def test_configurations_are_timed_in_turns(tmp_path, capsys):
         ("two", 25, 3),
     ]
     assert all(t.entry.predict.compile_seconds > t.entry.predict.median_ms / 1000 for t in collected.timings)
-    assert timing.main(["--config", str(paths[0]), "--rate"]) == 0
+
+
+@pytest.mark.slow
+def test_the_rate_is_seconds_of_an_iteration(tmp_path, capsys):
+    (tmp_path / "tiny.yaml").write_text(yaml.safe_dump(TINY))
+    assert timing.main(["--config", str(tmp_path / "tiny.yaml"), "--rate"]) == 0
     assert json.loads(capsys.readouterr().out)["seconds_per_iteration"] > 0
 
 

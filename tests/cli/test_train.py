@@ -16,8 +16,10 @@ import tensorflow as tf
 import yaml
 
 from stochlwta_tf.cli import train
+from stochlwta_tf.config import configuration
 from stochlwta_tf.training.records import read
 from stochlwta_tf.training.run_folder import RunFolder
+from stochlwta_tf.training.train import train as training
 
 TINY = {
     "name": "tiny",
@@ -96,7 +98,7 @@ def test_a_run_whose_last_checkpoint_was_cut_resumes_from_the_one_before(run, tm
     data = damaged.checkpoints / "ckpt-200.data-00000-of-00001"
     data.write_bytes(data.read_bytes()[:100])
     damaged.environment.write_text("")
-    assert train.main(["--resume", "--out", str(damaged.path)]) == 0
+    training(configuration.load(damaged.config), damaged)
     error = capfd.readouterr().err
     assert f"{damaged.checkpoints}: ckpt-200 cannot be restored; resuming from ckpt-150, the newest intact checkpoint.\n" in error
     assert f"{damaged.environment}: cannot be read (Expecting value" in error
@@ -116,6 +118,7 @@ def test_a_signal_ends_a_run_that_can_be_resumed(config, tmp_path):
         str(tmp_path / "run"),
         "--set",
         "training.validate_every=0",
+        "network.weights=point",
     ]
     process = subprocess.Popen(command, stderr=subprocess.PIPE, text=True, env={**os.environ, "TF_CPP_MIN_LOG_LEVEL": "3"})
     while not (tmp_path / "run" / "checkpoints" / "checkpoint").exists() and process.poll() is None:
@@ -129,7 +132,7 @@ def test_a_signal_ends_a_run_that_can_be_resumed(config, tmp_path):
 
 def test_a_loss_that_is_not_finite_names_the_term_and_keeps_the_checkpoint(config, tmp_path, capfd):
     options = ["optimizer.name=sgd", "optimizer.learning_rate=1.0", "learner.inner_lr=1000.0", "learner.inner_steps=20"]
-    options += ["training.iterations=50", "training.steps_per_execution=1", "training.log_every=1"]
+    options += ["training.iterations=50", "training.steps_per_execution=1", "training.log_every=1", "network.weights=point"]
     assert train.main(["--config", config, "--out", str(tmp_path / "run"), "--set", *options]) == 3
     lines = [line for line in capfd.readouterr().err.splitlines() if line.startswith("error: ")]
     assert len(lines) == 1

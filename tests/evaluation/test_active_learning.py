@@ -170,7 +170,8 @@ def test_strategies_suit_the_tasks_and_the_learner():
 
 
 def test_a_run_is_tested_by_the_command(tmp_path, capsys):
-    config = configuration.from_dict({**TINY, "evaluation": {"tasks": 5, "batch": 4}})  # two cores have shards of one size
+    # Two cores have shards of one size, and candidates are as many as queries: fewer programs are compiled.
+    config = configuration.from_dict({**TINY, "evaluation": {"tasks": 5, "batch": 4}, "active_learning": {"queries": 1, "pool": 7}})
     folder = RunFolder(tmp_path / "run")
     folder.begin(config)
     build.learner(config, build.tasks(config, "train")).save(folder.model)

@@ -10,7 +10,7 @@ from scipy import special
 from stochlwta_tf.cli import evaluate
 from stochlwta_tf.evaluation import Predictions, uncertainty
 from stochlwta_tf.objectives import Categorical
-from tests.helpers.bars import Bars
+from tests.helpers.bars import Bars, run
 
 
 class Fixed:
@@ -53,10 +53,11 @@ def test_an_unknown_class_is_in_the_queries_alone():
     np.testing.assert_allclose(found, [(5 + 0.5) / 6] * 6)  # each unknown one beats five and ties with the sixth
 
 
-def test_the_command_adds_its_measures(bars, bars_run, tmp_path):
+def test_the_command_adds_its_measures(bars, tmp_path):
+    folder = run(tmp_path / "run")
     out = tmp_path / "result.json"
     options = ["evaluation.uncertainty=true", "evaluation.tasks=20"]
-    assert evaluate.main(["--run", str(bars_run.path), "--protocol", "standard", "--set", *options, "--out", str(out)]) == 0
+    assert evaluate.main(["--run", str(folder.path), "--set", *options, "--out", str(out)]) == 0
     (file,) = tmp_path.glob("result*.json")
     measures = json.loads(file.read_text())["measures"]
     assert {"temperature", "nll_scaled", "brier_scaled", "ece_scaled", "selective80", "auroc_unknown"} <= set(measures)

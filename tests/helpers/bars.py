@@ -2,9 +2,12 @@
 
 import numpy as np
 
-from stochlwta_tf.tasks import ImageTasks
+from stochlwta_tf.config import configuration
+from stochlwta_tf.tasks import SPLITS, ImageTasks
 from stochlwta_tf.tasks.class_bank import ClassBank
 from stochlwta_tf.tasks.protocols import ProtocolName
+from stochlwta_tf.training import build, data_record
+from stochlwta_tf.training.run_folder import RunFolder
 
 SIZE, IMAGES = 12, 6
 
@@ -47,3 +50,12 @@ CONFIG = {
     "training": {"iterations": 200, "meta_batch_size": 1, "log_every": 50},
     "evaluation": {"tasks": 40, "batch": 20},
 }
+
+
+def run(folder, protocol="standard"):
+    """A run folder as after training under a protocol, of a learner with fresh weights."""
+    config = configuration.from_dict({**CONFIG, "task": {**CONFIG["task"], "protocol": protocol}})
+    folder = RunFolder(folder)
+    folder.begin(config, data_record.describe({split: build.tasks(config, split) for split in SPLITS}))
+    build.learner(config, build.tasks(config, "train")).save(folder.model)
+    return folder

@@ -65,7 +65,8 @@ def test_the_expectations_are_means_over_samples(float64, inject_noise):
     assert losses[0] == pytest.approx(np.mean(losses[1:]))
 
 
-@pytest.mark.parametrize("batch_statistics", ["transductive", pytest.param("support", marks=pytest.mark.slow)])
+@pytest.mark.slow
+@pytest.mark.parametrize("batch_statistics", ["transductive", "support"])
 def test_meta_gradient_through_convolutions_is_that_of_finite_differences(float64, batch_statistics):
     keras.utils.set_random_seed(0)
     network = networks.conv4((8, 8, 1), 3, filters=2, activation="tanh")

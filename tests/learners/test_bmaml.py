@@ -163,6 +163,7 @@ def test_particles_of_a_network_with_seeds_differ_too():
     assert len(np.unique(kernels)) == kernels.size
 
 
+@pytest.mark.slow
 def test_one_particle_of_a_network_with_constraints_trains():
     learner = BMAML(networks.dense_lwta((1,), 1, blocks=(2,)), likelihood="gaussian", particles=1, inner_steps=1)
     learner.compile("sgd")

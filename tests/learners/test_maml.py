@@ -16,7 +16,7 @@ LWTA = {"activation": "stochastic_lwta", "winners_kl_weight": 0.1}
     ("steps", "options"),
     [
         (3, {"learn_inner_rates": True, "multi_step_loss": True}),
-        (2, {"inner_clip_norm": 0.1}),
+        pytest.param(2, {"inner_clip_norm": 0.1}, marks=pytest.mark.slow),
         pytest.param(1, {}, marks=pytest.mark.slow),
     ],
 )
@@ -27,7 +27,7 @@ def test_meta_gradient_is_that_of_finite_differences(float64, steps, options):
     assert finite_difference_error(learner, point_tasks("float64")) < 1e-5
 
 
-@pytest.mark.parametrize("batch_statistics", ["transductive", "support"])
+@pytest.mark.parametrize("batch_statistics", ["transductive", pytest.param("support", marks=pytest.mark.slow)])
 def test_meta_gradient_through_convolutions_and_batch_normalization(float64, batch_statistics):
     keras.utils.set_random_seed(0)
     network = networks.conv4((8, 8, 1), 3, filters=4, activation="tanh")

@@ -69,7 +69,8 @@ def test_a_prediction_samples_the_prior_given_the_support_and_adapts_each_sample
     assert draws.std() == pytest.approx(std, rel=0.15)
 
 
-@pytest.mark.parametrize("batch_statistics", ["support", pytest.param("transductive", marks=pytest.mark.slow)])
+@pytest.mark.slow
+@pytest.mark.parametrize("batch_statistics", ["support", "transductive"])
 def test_meta_gradient_through_convolutions_is_that_of_finite_differences(float64, batch_statistics):
     keras.utils.set_random_seed(0)
     network = networks.conv4((8, 8, 1), 3, filters=2, activation="tanh")

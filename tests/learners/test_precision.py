@@ -60,7 +60,7 @@ def test_every_learner_has_the_meta_gradient_of_full_precision(name, policy):
 @pytest.mark.parametrize(
     ("name", "kind"),
     [
-        ("maml", "mixed_bfloat16"),
+        pytest.param("maml", "mixed_bfloat16", marks=pytest.mark.slow),
         pytest.param("stochlwta", "mixed_float16", marks=pytest.mark.slow),
         pytest.param("reptile", "float64", marks=pytest.mark.slow),
     ],

@@ -31,7 +31,7 @@ def network(convolutional):
 @pytest.mark.parametrize(
     ("convolutional", "runner", "parallel_tasks"),
     [
-        (False, "vectorized", 2),
+        pytest.param(False, "vectorized", 2, marks=pytest.mark.slow),
         pytest.param(False, "vectorized", 3, marks=pytest.mark.slow),  # whose shards are of two sizes, each compiled
         pytest.param(True, "loop", 2, marks=pytest.mark.slow),
     ],

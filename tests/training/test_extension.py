@@ -14,6 +14,7 @@ from stochlwta_tf.learners import RestartedSchedule
 from stochlwta_tf.training import build, extension
 from stochlwta_tf.training.records import read
 from stochlwta_tf.training.run_folder import RunFolder
+from stochlwta_tf.training.train import train as training
 from tests.training.test_best import CONFIG
 
 TRAINING = {"iterations": 20, "meta_batch_size": 4, "log_every": 10}
@@ -69,7 +70,7 @@ def test_a_stopped_extension_is_resumed_to_the_same_weights(extended, tmp_path):
     out = RunFolder(shutil.copytree(folder.path.parent / "before", tmp_path / "again"))
     extension.begin(out, extension.extended(out, 30))  # and the process is killed here
     assert not out.model.exists()
-    assert train.main(["--resume", "--out", str(out.path)]) == 0
+    training(configuration.load(out.config), out)
     for ours, uninterrupted in zip(*(keras.saving.load_model(f.model).get_weights() for f in (out, folder)), strict=True):
         np.testing.assert_array_equal(ours, uninterrupted)
 
