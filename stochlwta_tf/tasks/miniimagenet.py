@@ -6,11 +6,13 @@ import logging
 import os
 import zlib
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
+from PIL import Image
+from pydantic import Field
 
-from stochlwta_tf.errors import DataError
+from stochlwta_tf.errors import ConfigurationError, DataError
 from stochlwta_tf.tasks import miniimagenet_layouts as layouts
 from stochlwta_tf.tasks.cache import cached_bank
 from stochlwta_tf.tasks.class_bank import ClassBank
@@ -24,7 +26,8 @@ IMAGES = {"train": 38400, "validation": 9600, "test": 12000}  # of the complete 
 
 
 class MiniImageNet(ImageTasks):
-    """Few-shot tasks from mini-ImageNet at 84x84x3, read from any of four layouts (`miniimagenet_layouts`), decoded once and cached.
+    """Few-shot tasks from mini-ImageNet, at 84x84x3 or smaller, read from any of four layouts (`miniimagenet_layouts`), decoded once
+    and cached.
 
     The protocol decides the splits.  `standard`: the 64, 16 and 20 classes of Ravi & Larochelle.  `paper`: the same classes in all splits;
     of each class's images three quarters are for training and validation, one quarter for testing (450 and 150 of 600: 45,000 and 15,000
@@ -34,6 +37,7 @@ class MiniImageNet(ImageTasks):
 
     Args:
         split, batch, seed: As in `TaskDistribution`.
+        size: Height and width of the images; below 84, the data set's own, they are resized (Lanczos), once.
         data_dir: Folder of the data; `None` for `$MINIIMAGENET_DIR`, else `~/tensorflow_datasets/downloads/manual/miniimagenet`.
         protocol: `"standard"`, `"paper"` or `"original_code"`.
         **options: `way`, `shot`, `queries` and the others of `ImageTasks`.
@@ -50,16 +54,28 @@ class MiniImageNet(ImageTasks):
     """
 
     protocols = ("standard", "paper", "original_code")
-    input_shape = (layouts.SIZE, layouts.SIZE, 3)
 
     def __init__(
-        self, split: str, batch: int, seed: int, *, data_dir: str | None = None, protocol: ProtocolName = "standard", **options: Any
+        self,
+        split: str,
+        batch: int,
+        seed: int,
+        *,
+        size: Annotated[int, Field(ge=1, le=layouts.SIZE)] = layouts.SIZE,
+        data_dir: str | None = None,
+        protocol: ProtocolName = "standard",
+        **options: Any,
     ) -> None:
+        if not 1 <= size <= layouts.SIZE:
+            raise ConfigurationError(f"size must be from 1 to {layouts.SIZE}. Received: size={size}.")
         folder = manual_dir(data_dir)
         with reading(folder):
             layout = layouts.find(folder)
             state = {"files": hashlib.sha256(json.dumps(layout.state()).encode()).hexdigest()}
             bank = cached_bank("miniimagenet", state, lambda: load(layout))
+            if size != layouts.SIZE:
+                whole, state = bank, {**state, "size": size}
+                bank = cached_bank("miniimagenet-resized", state, lambda: resized(whole, size))
         standard = _by_split(bank)
         counts = {name: int(part.count.sum()) for name, part in standard.items()}
         banks = standard
@@ -75,6 +91,10 @@ class MiniImageNet(ImageTasks):
         self.notes = (f"reduced mini-ImageNet: {', '.join(less)}",) if less else ()
         if split == "train" and less:
             logging.getLogger(__name__).warning("mini-ImageNet is not complete, which results must say: %s.", ", ".join(less))
+
+    @classmethod
+    def shapes(cls, options: dict[str, Any]) -> tuple[tuple[int, ...] | None, int | None]:
+        return (options["size"], options["size"], 3), options["way"]
 
 
 def manual_dir(data_dir: str | None = None) -> Path:
@@ -102,6 +122,16 @@ def load(layout: layouts.Layout) -> ClassBank:
         names += [f"{split}/{label}" for label in labels]
         counts += count.tolist()
     return ClassBank(images[: sum(counts)], np.cumsum(counts) - counts, counts, names)
+
+
+def resized(bank: ClassBank, size: int) -> ClassBank:
+    """The bank with square images of another size, resized as `decode` resizes a picture file."""
+
+    def small(image: np.ndarray) -> np.ndarray:
+        return np.asarray(Image.fromarray(image).resize((size, size), Image.Resampling.LANCZOS))
+
+    images = np.stack(list(in_parallel(small, list(bank.images), f"mini-ImageNet, {size}x{size}")))
+    return ClassBank(images, bank.first, bank.count, bank.names)
 
 
 def shuffled(bank: ClassBank) -> ClassBank:

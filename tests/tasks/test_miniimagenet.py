@@ -1,5 +1,6 @@
 """mini-ImageNet: the layouts give the same, wrong data is one line; the real data where `MINIIMAGENET_DIR` says it is."""
 
+import io
 import logging
 import os
 import pickle
@@ -11,7 +12,7 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from stochlwta_tf.errors import DataError
+from stochlwta_tf.errors import ConfigurationError, DataError
 from stochlwta_tf.tasks import MiniImageNet, miniimagenet
 from stochlwta_tf.tasks import miniimagenet_layouts as layouts
 from stochlwta_tf.tasks.class_lists import class_list
@@ -115,9 +116,19 @@ def test_standard_splits_are_the_lists_and_are_decoded_once(flat, monkeypatch):
     monkeypatch.setattr(miniimagenet, "load", None)  # would fail if it were called again
     monkeypatch.setenv("MINIIMAGENET_DIR", str(flat))
     tasks = MiniImageNet("test", 2, 0, way=2, queries=3)
-    assert tasks.sample(0).support_x.shape == (2, 2, *MiniImageNet.input_shape) == (2, 2, 84, 84, 3) and isinstance(
-        tasks.bank.images, np.memmap
-    )
+    assert tasks.sample(0).support_x.shape == (2, 2, *tasks.input_shape) == (2, 2, 84, 84, 3) and isinstance(tasks.bank.images, np.memmap)
+
+
+def test_smaller_images_are_those_of_a_picture_file_at_that_size(flat):
+    whole = MiniImageNet("test", 1, 0, data_dir=str(flat), way=2, queries=1)
+    small = MiniImageNet("test", 1, 0, data_dir=str(flat), way=2, queries=1, size=42)
+    assert small.input_shape == (42, 42, 3) == MiniImageNet.shapes({"size": 42, "way": 5})[0]
+    assert small.bank.names == whole.bank.names
+    file = io.BytesIO()
+    Image.fromarray(whole.bank.images[3]).save(file, "PNG")
+    np.testing.assert_array_equal(small.bank.images[3], MiniImageNet.picture({"shape": (42, 42, 3)}, file.getvalue(), "a.png"))
+    with pytest.raises(ConfigurationError, match="size must be from 1 to 84. Received: size=85."):
+        MiniImageNet("test", 1, 0, data_dir=str(flat), size=85)
 
 
 def test_a_changed_file_is_read_again(flat, tmp_path):
