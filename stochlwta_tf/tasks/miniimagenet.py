@@ -71,7 +71,7 @@ class MiniImageNet(ImageTasks):
         folder = manual_dir(data_dir)
         with reading(folder):
             layout = layouts.find(folder)
-            state = {"files": hashlib.sha256(json.dumps(layout.state()).encode()).hexdigest()}
+            state: dict[str, Any] = {"files": hashlib.sha256(json.dumps(layout.state()).encode()).hexdigest()}
             bank = cached_bank("miniimagenet", state, lambda: load(layout))
             if size != layouts.SIZE:
                 whole, state = bank, {**state, "size": size}
