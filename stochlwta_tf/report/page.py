@@ -29,10 +29,10 @@ def text(collected, runs):
         for suite in part:
             table = tables.fill(suite, collected)
             notes += table.notes
-            if any(entry.ours is not None for _, entries in table.groups for entry in entries):
+            if any(table.filled):
                 shown[-1] += _table(table, runs)
             else:
-                empty.append(f"- {suite.title}: `python train.py --suite {suite.file} --budget {suite.budget or '10m'}`")
+                empty.append(f"- {suite.title}: `{table.command}`")
     first, others = shown
     blocks += [*first, *(_picture(path.relative_to(runs).as_posix()) for path in pictures), *others, *_runs(collected)]
     if empty:
@@ -50,7 +50,7 @@ def parts():
 def _table(table, runs):
     """A table, and the command that names what fills its empty cells."""
     yield render.markdown(table, level=2, commands=False).rstrip("\n")
-    if any(entry.ours is None for _, entries in table.groups for entry in entries):
+    if not all(table.filled):
         name = table.suite.file.removeprefix("table")
         yield f"What fills its empty cells: `python evaluate.py --table {name} --runs {runs}`."
 

@@ -27,10 +27,10 @@ def text(collected, runs):
     for suite in itertools.chain(*page.parts()):
         table = tables.fill(suite, collected)
         notes += table.notes
-        if any(entry.ours is not None for _, entries in table.groups for entry in entries):
+        if any(table.filled):
             shown.append(_table(table))
         else:
-            empty.append((suite.title, f"python train.py --suite {suite.file} --budget {suite.budget or '10m'}"))
+            empty.append((suite.title, table.command))
     discussion = runs / "discussion.md"
     present, earlier = ([result for result in collected.results if result.earlier == old] for old in (False, True))
     pictures = [path for path in sorted(runs.rglob("*.[ps][nv]g")) if path.parent not in {r.path for r in collected.results}]

@@ -78,6 +78,17 @@ class Table(NamedTuple):
     groups: tuple
     notes: tuple
 
+    @property
+    def filled(self):
+        """Whether any of its cells has a number of ours, and whether all have."""
+        ours = [entry.ours is not None for _, entries in self.groups for entry in entries]
+        return any(ours), all(ours)
+
+    @property
+    def command(self):
+        """What makes all its runs."""
+        return f"python train.py --suite {self.suite.file} --budget {self.suite.budget or '10m'}"
+
 
 def fill(suite, collected):
     """Fills a suite's cells with collected results.
