@@ -14,6 +14,7 @@ class Measure(NamedTuple):
         source: `"test"`, `"timing"`, `"parameters"` or `"training"`: the part of a result that holds it.
         key: Its name there.
         worst_is_lowest: Whether a diverged task counts as the lowest value in a median, not as the highest.
+        meaning: What a measure of a test is, for readers who do not know it.
     """
 
     label: str
@@ -22,6 +23,7 @@ class Measure(NamedTuple):
     source: str = "test"
     key: str | None = None
     worst_is_lowest: bool = False
+    meaning: str = ""
 
     @property
     def worst(self) -> float:
@@ -36,19 +38,37 @@ class Measure(NamedTuple):
 
 #: By name, in the order in which they are shown.
 MEASURES = {
-    "accuracy": Measure("accuracy", "%", worst_is_lowest=True),
-    "mse": Measure("MSE", digits=3),
-    "nll": Measure("NLL", "nats", digits=3),
-    "brier": Measure("Brier score", digits=3),
-    "ece": Measure("calibration error", "%"),
-    "temperature": Measure("temperature, fitted on validation tasks"),
+    "accuracy": Measure("accuracy", "%", worst_is_lowest=True, meaning="queries whose most probable class is the true one"),
+    "mse": Measure("MSE", digits=3, meaning="mean squared error of the predictive mean"),
+    "nll": Measure(
+        "NLL", "nats", digits=3, meaning="−log of the probability or density of what came true; low is good, and sure errors cost most"
+    ),
+    "brier": Measure("Brier score", digits=3, meaning="squared distance of the probabilities from the true class, from 0 (good) to 2"),
+    "ece": Measure(
+        "calibration error", "%", meaning="mean gap between confidence and accuracy over 15 bins of the confidence; low is good"
+    ),
+    "temperature": Measure(
+        "temperature, fitted on validation tasks", meaning="T of softmax(logits / T); apply it only where the NLL with it is the lower one"
+    ),
     "nll_scaled": Measure("NLL after temperature scaling", "nats", digits=3),
     "brier_scaled": Measure("Brier score after temperature scaling", digits=3),
     "ece_scaled": Measure("calibration error after temperature scaling", "%"),
-    "selective80": Measure("accuracy on the surest 80 %", "%", worst_is_lowest=True),
-    "auroc_unknown": Measure("AUROC of an unknown class", "%", worst_is_lowest=True),
-    "coverage90": Measure("in the 90 % band, noise-free targets", "%", worst_is_lowest=True),
-    "noise_std": Measure("learned noise σ"),
+    "selective80": Measure(
+        "accuracy on the surest 80 %", "%", worst_is_lowest=True, meaning="on the 80 % of each task's queries with the least entropy"
+    ),
+    "auroc_unknown": Measure(
+        "AUROC of an unknown class",
+        "%",
+        worst_is_lowest=True,
+        meaning="probability that a query of a class without support images has the larger entropy; 50 % is chance",
+    ),
+    "coverage90": Measure(
+        "in the 90 % band, noise-free targets",
+        "%",
+        worst_is_lowest=True,
+        meaning="targets without noise inside the interval for noisy ones",
+    ),
+    "noise_std": Measure("learned noise σ", meaning="standard deviation of an observation around the curve"),
     "train_ms": Measure("time of a meta-iteration", "ms", source="timing", key="train"),
     "predict_ms": Measure("time of adapting and predicting", "ms", source="timing", key="predict"),
     "parameters_trainable": Measure("trainable parameters", digits=0, source="parameters", key="trainable"),

@@ -99,10 +99,12 @@ class Categorical(Likelihood):
         return {"average": self.average, "probability_clip": self.probability_clip}
 
     def check_targets(self, y: np.ndarray, examples: int, outputs: int) -> None:
-        if y.shape != (examples,) or y.dtype.kind not in "iu" or y.min() < 0 or y.max() >= outputs:
+        if y.ndim == 1 and len(y) != examples:
+            raise ValueError(f"`support_y` must have a label for each of the {examples} support inputs. Received: {len(y)} labels")
+        if y.ndim != 1 or y.dtype.kind not in "iu" or y.min() < 0 or y.max() >= outputs:
             values = f", values from {y.min()} to {y.max()}" if y.size and y.dtype.kind in "iuf" else ""
             raise ValueError(
-                f"`support_y` must hold {examples} integer labels from 0 to {outputs - 1}, one for each support input. "
+                f"`support_y` must hold {examples} labels, one for each support input: names, or integers from 0 to {outputs - 1}. "
                 f"Received: shape={y.shape}, dtype={y.dtype}{values}"
             )
 

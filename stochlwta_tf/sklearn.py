@@ -53,7 +53,7 @@ class _FewShot(BaseEstimator):
         """The learner's `Prediction`, with all its measures of uncertainty, for inputs or picture files `[examples, ...]`."""
         check_is_fitted(self)
         values = X if _are_files(X) else validate_data(self, X, reset=False, **_CHECKS)
-        return self.adapted_.predict(self._inputs(values, X))
+        return self.adapted_.predict(self._inputs(values, X), getattr(self, "temperature", 1.0))
 
     def _checked(self, X: Any, y: Any, **checks: Any) -> tuple[Any, np.ndarray]:
         """Inputs and targets, as arrays of the same length; names of files stay as they are."""
@@ -103,6 +103,7 @@ class FewShotClassifier(ClassifierMixin, _FewShot):
         draws: Draws that a prediction averages; by default the learner's own.
         batch_statistics: As in `MetaLearner.adapt_to`.
         seed: Integer seed of the learner's noise.
+        temperature: As in `AdaptedModel.predict`.
 
     Attributes:
         classes_: The labels, sorted.
@@ -118,6 +119,18 @@ class FewShotClassifier(ClassifierMixin, _FewShot):
     >>> classifier.fit(support_x, ["cat", "dog", "cat", "dog"]).predict(query_x)
     array(['cat', 'dog'], dtype='<U3')
     """
+
+    def __init__(
+        self,
+        model: Model | None = None,
+        *,
+        draws: int | None = None,
+        batch_statistics: Literal["support", "transductive"] = "support",
+        seed: int = 0,
+        temperature: float = 1.0,
+    ) -> None:
+        super().__init__(model, draws=draws, batch_statistics=batch_statistics, seed=seed)
+        self.temperature = temperature
 
     def fit(self, X: Any, y: Any) -> Self:
         """Adapts to a support set.

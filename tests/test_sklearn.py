@@ -58,6 +58,8 @@ def test_files_and_any_labels(model, tmp_path):
     assert estimator.predict(query).tolist() == expected and estimator.score(query, expected) == 1
     np.testing.assert_allclose(estimator.predict_proba(query).sum(1), 1)
     assert estimator.prediction(query).entropy.shape == (10,)
+    flat = FewShotClassifier.load(model, temperature=1e6).fit(support, labels)
+    np.testing.assert_allclose(flat.predict_proba(query), 0.2, atol=1e-4)
 
 
 def test_pixels_and_rows_are_the_same_pictures(model):

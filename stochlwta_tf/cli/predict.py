@@ -69,6 +69,12 @@ def _main(arguments):
     labelled = listed(Path(arguments.support))
     if labelled.left_out:
         _say(f"--support {arguments.support}: {labelled.left_out}.")
+    names = {label for label, _ in labelled.pictures}
+    if len(names) > learner.targets:  # said before pictures are decoded
+        raise UserError(
+            f"--support {arguments.support}: must have at most {learner.targets} classes, as many as in training: leave some out, or train "
+            f"with a larger task.way. Received: {len(names)} classes."
+        )
     if arguments.draws:
         learner = learner.with_options(draws=arguments.draws)
     files = [*labelled.pictures, *((None, file) for file in queries)]  # together, so that all that are damaged are named at once

@@ -60,7 +60,9 @@ def find(path):
         if os.path.isfile(folder / file):
             return folder / file
     searched = [".", *map(str, folders())]
-    near = difflib.get_close_matches(file.stem, {found.stem for folder in folders() for found in folder.glob("*.yaml")}, n=1)
+    names = {found.stem: found.stem for folder in folders() for found in folder.glob("*.yaml")}
+    names |= {found.stem: f"{_RECOMMENDED}/{found.stem}" for folder in folders(_RECOMMENDED) for found in folder.glob("*.yaml")}
+    near = [names[stem] for stem in difflib.get_close_matches(file.stem, names, n=1)]
     suggestion = f" Did you mean {near[0]!r}?" if near else ""
     raise ConfigurationError(f"{path}: cannot read the configuration: not found in {', '.join(searched)}.{suggestion}")
 

@@ -2,11 +2,13 @@
 
 import copy
 import functools
+import os
 import re
 from pathlib import Path
 
 import yaml
 
+from stochlwta_tf.config import lookup
 from stochlwta_tf.errors import ConfigurationError
 
 # Whole and decimal numbers of YAML 1.2, in which 010 is 10, 1e-4 a number and 12:30 text; underscores are allowed, as in Python.
@@ -132,8 +134,8 @@ def read(path):
 def layers(path, _parents=()):
     """A YAML file and the files that it extends, as (path, values) pairs; later ones override earlier ones.
 
-    `extends` names one file or a list of them, each relative to the folder of the file that names it.  Later ones override earlier ones,
-    and the file's own values override them all.
+    `extends` names one file or a list of them, each relative to the folder of the file that names it, or else by name as on the command
+    line.  Later ones override earlier ones, and the file's own values override them all.
 
     Args:
         path: The file.
@@ -170,8 +172,28 @@ def layers(path, _parents=()):
         raise ConfigurationError(
             f"{path}: extends must be the name of a YAML file, or a list of such names. Received: extends={extended!r}."
         )
-    below = [layer for name in names for layer in layers(path.parent / name, (*_parents, whole))]
+    below = [layer for name in names for layer in layers(_extended(path, name), (*_parents, whole))]
     return [*below, (path, values)]
+
+
+def _extended(path, name):
+    """The file that another one extends: relative to its folder, or else a configuration by name, as `lookup.find` has it."""
+    beside = path.parent / name
+    try:
+        os.lstat(beside)
+    except FileNotFoundError:
+        if ".." in Path(name).parts:
+            return beside
+    except (OSError, ValueError):  # which reading it will name
+        return beside
+    else:
+        return beside
+    try:
+        found = lookup.find(name)
+    except ConfigurationError as error:
+        reason = str(error).partition(": ")[2]
+        raise ConfigurationError(f"{beside} (which {path.name} extends): {reason}") from error
+    return found if os.path.isfile(found) else beside
 
 
 def override(values, assignments):

@@ -22,7 +22,8 @@ def configured(folder, assignments, tasks=None):
     folder.check_trained()
     for assignment in assignments:
         if assignment.partition("=")[0].partition(".")[0] not in _ALLOWED:
-            raise ConfigurationError(f"--set can change {', '.join(_ALLOWED)} of a trained run. Received: {assignment}.")
+            what = f"the sections {', '.join(_ALLOWED)} (as in task.shot=5)"
+            raise ConfigurationError(f"--set can change {what} of a trained run. Received: {assignment}.")
     run = configuration.load(folder.config)
     config = configuration.load(folder.config, [*assignments, *([f"evaluation.tasks={tasks}"] if tasks is not None else [])])
     if config.protocol != run.protocol:

@@ -1,9 +1,11 @@
 """What a classifier's uncertainty is worth: calibration after temperature scaling, selective prediction, and queries of unknown classes."""
 
+import math
+
 import numpy as np
 from scipy import optimize
 
-from stochlwta_tf import metrics
+from stochlwta_tf import intervals, metrics
 from stochlwta_tf.evaluation import measured
 from stochlwta_tf.evaluation.measured import Measured, per_task_measures
 from stochlwta_tf.evaluation.predictions import Predictions, predict
@@ -11,7 +13,7 @@ from stochlwta_tf.learners.learner import MetaLearner
 from stochlwta_tf.tasks.image_tasks import ImageTasks
 from stochlwta_tf.tasks.task import Task
 
-_RANGE = (-3.0, 3.0)  # of log10 of the temperature
+_RANGE, _STEP = (-3.0, 3.0), 0.05  # of log10 of the temperature, and in its finite differences
 
 
 def measures_of(learner: MetaLearner, predictions: Predictions, tests: ImageTasks, validation: ImageTasks, n: int) -> dict[str, Measured]:
@@ -41,28 +43,37 @@ def measures_of(learner: MetaLearner, predictions: Predictions, tests: ImageTask
     >>> measures_of(learner, predict(learner, tests, 600), tests, validation, 100)["auroc_unknown"].value
     """
     fitted = predict(learner, validation, n, progress=True)
-    temperature = fit_temperature(learner, fitted)
+    temperature, half = fit_temperature(learner, fitted)
     scaled = measured.measures_of(at_temperature(learner, predictions, temperature), tests.rules)
     diverged = metrics.diverged(predictions.draws)
     p, y = predictions.mean[~diverged], predictions.query_y[~diverged]
     auroc = unknown_class(learner, tests, len(predictions.query_y))
     return {
         **{f"{name}_scaled": scaled[name] for name in ("nll", "brier", "ece")},
-        "temperature": Measured(temperature, 0.0, ""),
+        "temperature": Measured(temperature, half, ""),
         **per_task_measures({"selective80": 100 * metrics.selective_accuracy(p, y, 0.8)}, diverged),
         **per_task_measures({"auroc_unknown": 100 * auroc[np.isfinite(auroc)]}, ~np.isfinite(auroc)),
     }
 
 
-def fit_temperature(learner: MetaLearner, predictions: Predictions) -> float:
-    """The temperature of the least negative log-likelihood of predictions of finite tasks."""
+def fit_temperature(learner: MetaLearner, predictions: Predictions) -> tuple[float, float]:
+    """The temperature of the least negative log-likelihood of predictions of finite tasks, and half of its 95 % interval over them.
+
+    The interval is that of an M-estimator: the standard error of log T is that of the mean slope of the tasks' NLL, over its curvature.
+    """
     finite = ~metrics.diverged(predictions.draws)
     of = predictions._replace(draws=predictions.draws[finite], mean=predictions.mean[finite], query_y=predictions.query_y[finite])
 
-    def nll(log: float) -> float:
-        return float(metrics.categorical_nll(at_temperature(learner, of, 10**log).mean, of.query_y).mean())
+    def nll(log: float) -> np.ndarray:
+        return metrics.categorical_nll(at_temperature(learner, of, 10**log).mean, of.query_y)
 
-    return float(10 ** optimize.minimize_scalar(nll, bounds=_RANGE, method="bounded", options={"xatol": 1e-4}).x)
+    best = float(optimize.minimize_scalar(lambda log: float(nll(log).mean()), bounds=_RANGE, method="bounded", options={"xatol": 1e-4}).x)
+    below, at, above = (nll(best + shift) for shift in (-_STEP, 0.0, _STEP))
+    curvature = float((above - 2 * at + below).mean()) / _STEP**2
+    if len(at) < 2 or curvature <= 0:  # any temperature is as likely
+        return 10**best, 10 ** _RANGE[1]
+    slope = intervals.mean_and_ci95((above - below) / (2 * _STEP))[1]
+    return 10**best, min(10**best * math.log(10) * slope / curvature, 10 ** _RANGE[1])
 
 
 def at_temperature(learner: MetaLearner, predictions: Predictions, temperature: float) -> Predictions:

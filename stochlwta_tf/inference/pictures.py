@@ -41,7 +41,22 @@ def read_pictures(learner: MetaLearner, files: Sequence[str | Path]) -> np.ndarr
 
 
 def read_each(learner: MetaLearner, files: Sequence[str | Path]) -> list[np.ndarray | str]:
-    """As `read_pictures`, of each file by itself: its pixels `[height, width, channels]`, or in words why there are none."""
+    """As `read_pictures`, of each file by itself: its pixels, or in words why there are none.
+
+    Args:
+        learner, files: As in `read_pictures`.
+
+    Returns:
+        For each file a float32 array `[height, width, channels]`, or a string.
+
+    Raises:
+        UserError: The learner's inputs are no images.
+
+    Example:
+
+    >>> files = pictures_in(Path("new"))
+    >>> readable = {file: x for file, x in zip(files, read_each(learner, files)) if not isinstance(x, str)}
+    """
     pixels = _preparation(learner)
 
     def read(file: str | Path) -> np.ndarray | str:

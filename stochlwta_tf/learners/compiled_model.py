@@ -62,8 +62,17 @@ class CompiledModel(keras.Model):
             self._compiled_functions.pop(name, None)
 
     def with_options(self, **options: Any) -> Self:
-        """A new model with other options and a copy of the current weights."""
-        twin = type(self).from_config({**self.get_config(), **options})
+        """A new model with other options and a copy of the current weights.
+
+        Raises:
+            TypeError: The class has no such option.
+        """
+        config = self.get_config()
+        if unknown := options.keys() - config.keys() - self.renamed_options.keys():
+            raise TypeError(
+                f"The options of {type(self).__name__} are {', '.join(self.option_names)}. Received: {', '.join(sorted(unknown))}"
+            )
+        twin = type(self).from_config({**config, **options})
         twin.set_weights(self.get_weights())
         return twin
 

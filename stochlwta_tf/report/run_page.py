@@ -53,6 +53,7 @@ def text(path, drawn=None, remarks=()):
         "seed": config.seed,
         "iterations": (int(rows[-1]["iteration"]) if rows else 0, config.training.iterations),
         "measures": _measures(own) if own else [],
+        "meanings": _meanings(own) if own else [],
         "tasks": own and own.evaluation.tasks,
         "command": own and own.evaluation.command,
         "facts": _facts(config, own, training),
@@ -105,6 +106,18 @@ def _measures(result):
         paper = result_row.beside(name, result) if known else None
         rows.append({"label": label, "value": value, "unit": measure.unit, "median": median, "paper": paper})
     return rows
+
+
+def _meanings(result):
+    """What its measures, and some of the facts, are: pairs of a term and its text."""
+    known = [MEASURES[name] for name in result.evaluation.measures if name in MEASURES]
+    return [
+        *((measure.label, measure.meaning) for measure in known if measure.meaning),
+        ("draws B", "sampled networks that a prediction averages"),
+        ("inner steps", "gradient steps on the support set in the test"),
+        ("parameters", "trainable ones are meta-learned; stored ones include what is sampled or adapted beside them"),
+        ("gradient norm", "length of the meta-gradient, of each record of training"),
+    ]
 
 
 def _facts(config, result, training):
@@ -169,7 +182,7 @@ def _curves(rows, config, result):
         if not lines or kind not in (score, "loss") and len({y for line in lines for y in line["y"]}) < 2:
             continue  # what is constant is in the configuration
         log = kind == "mse" and all(y > 0 for line in lines for y in line["y"])
-        label = MEASURES[kind].axis if kind in MEASURES else kind.replace("val_", "validation ").replace("_", " ")
+        label = MEASURES[kind].axis if kind in MEASURES else kind.replace("val_", "validation ").replace("_mib", ", MiB").replace("_", " ")
         level = _level(result, kind) if kind == score else None
         draw = functools.partial(series.draw, lines=lines, xlabel="meta-iterations", ylabel=label, log=log, level=level)
         found.append(html.figure(draw, f"{label} by meta-iteration"))

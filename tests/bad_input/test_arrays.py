@@ -37,13 +37,13 @@ SUPPORT = {
     "dates": (X.astype("datetime64[s]"), Y, "`support_x` must hold numbers"),
     "bytes of pixels": (X.astype("uint8"), Y, "`support_x` must be scaled as in training"),
     "a dimension too many": (X[None], Y, "Received: shape=(1, 4, 2)"),
-    "no labels": (X, None, "`support_y` must hold 4 integer labels"),
+    "no labels": (X, None, "`support_y` must hold 4 labels, one for each support input"),
     "labels of different lengths": (X, [[0], [1, 2]], "`support_y` must be an array"),
-    "one-hot labels": (X, np.eye(WAY)[Y], "`support_y` must hold 4 integer labels from 0 to 2"),
+    "one-hot labels": (X, np.eye(WAY)[Y], "`support_y` must hold 4 labels, one for each support input: names, or integers from 0 to 2"),
     "negative labels": (X, Y - 1, "values from -1 to 1"),
     "labels that are true or false": (X, Y > 0, "dtype=bool"),
     "labels in a column": (X, Y[:, None], "Received: shape=(4, 1)"),
-    "a label too large for 32 bits": (X, Y + 2**40, "integer labels from 0 to 2"),
+    "a label too large for 32 bits": (X, Y + 2**40, "integers from 0 to 2"),
 }
 
 

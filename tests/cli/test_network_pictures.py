@@ -38,7 +38,10 @@ def test_the_command_line_makes_a_picture_and_its_numbers(run, tmp_path, what, f
 def test_a_picture_is_of_the_network_that_was_trained(run, tmp_path, capsys):
     status = evaluate.main(["--run", str(run.path), "--winners", "--set", "network.blocks=[2]", "--out", str(tmp_path / "a.png")])
     assert status == 2
-    assert "--set can change evaluation, active_learning, task, runtime of a trained run" in capsys.readouterr().err
+    assert (
+        "--set can change the sections evaluation, active_learning, task, runtime (as in task.shot=5) of a trained run"
+        in capsys.readouterr().err
+    )
 
 
 def test_a_runs_page_has_the_pictures_that_its_model_gives(run, tmp_path, capsys):

@@ -118,6 +118,7 @@ def test_what_is_wrong_is_one_line(places, tmp_path, capsys):
     for colour in ("a", "b", "c", "d", "e", "f"):
         (tmp_path / "six" / colour).mkdir(parents=True)
         shutil.copy(places[1][0], tmp_path / "six" / colour)
-    assert "at most 5 classes" in error(run(places, support=tmp_path / "six"), capsys)
+    (tmp_path / "six" / "a" / "cut.png").touch()  # pictures are not looked at
+    assert "six: must have at most 5 classes, as many as in training" in error(run(places, support=tmp_path / "six"), capsys)
     FOMAML(networks.mlp((1,), 1, units=(2,)), likelihood="gaussian").save(tmp_path / "curves.keras")
     assert "predicts targets, not classes" in error(run((tmp_path / "curves.keras", *places[1:])), capsys)

@@ -3,7 +3,7 @@
 import pytest
 import yaml
 
-from stochlwta_tf.config import yaml_file
+from stochlwta_tf.config import lookup, yaml_file
 from stochlwta_tf.errors import ConfigurationError
 
 
@@ -115,13 +115,22 @@ def test_overrides_of_a_section_hold_together():
         ("seed: " + "[" * 5000, r"bad\.yaml: not valid YAML: it is nested too deeply"),
         ("seed: \x00", r"bad\.yaml: not valid YAML: unacceptable character"),
         ('extends: "a\\0.yaml"', r"a\\x00\.yaml': cannot read"),
-        ("extends: none.yaml", r"none\.yaml \(which bad\.yaml extends\): cannot read .*No such file"),
+        ("extends: none.yaml", r"none\.yaml \(which bad\.yaml extends\): cannot read the configuration: not found in "),
     ],
 )
 def test_a_wrong_file_is_one_clear_line(tmp_path, text, message):
     with pytest.raises(ConfigurationError, match=message) as error:
         yaml_file.read(write(tmp_path, "bad.yaml", text))
     assert "\n" not in str(error.value)
+
+
+@pytest.mark.parametrize("name", ["sinusoid_default", "configs/sinusoid_default.yaml", "recommended/own_images"])
+def test_a_file_extends_a_shipped_configuration_by_name_from_any_folder(tmp_path, monkeypatch, name):
+    monkeypatch.chdir(tmp_path)
+    expected = yaml_file.read(lookup.find(name))
+    assert yaml_file.read(write(tmp_path, "own.yaml", f"extends: {name}\nseed: 5")) == {**expected, "seed": 5}
+    (tmp_path / "sinusoid_default").write_text("seed: 7")
+    assert yaml_file.read(write(tmp_path, "own.yaml", "extends: sinusoid_default"))["seed"] == 7  # what is beside the file comes first
 
 
 @pytest.mark.parametrize("assignment", ["seed", "=3", "a.b.c=1", "a.=1"])

@@ -34,7 +34,13 @@ def test_the_temperature_is_the_factor_by_which_logits_are_too_large(average):
     y = (special.softmax(logits[:, 0], -1).cumsum(-1) < rng.random((400, 20, 1))).sum(-1)
     learner, draws = Fixed(average=average), np.repeat(3.0 * logits, 2, axis=1)
     predictions = Predictions(y, draws, learner.predictive(draws).numpy(), np.zeros(1))
-    assert uncertainty.fit_temperature(learner, predictions) == pytest.approx(3.0, rel=0.05)
+    temperature, half = uncertainty.fit_temperature(learner, predictions)
+    assert temperature == pytest.approx(3.0, rel=0.05)
+    again = [
+        uncertainty.fit_temperature(learner, predictions._replace(draws=draws[i], mean=predictions.mean[i], query_y=y[i]))[0]
+        for i in rng.integers(0, len(y), (60, len(y)))
+    ]
+    assert half == pytest.approx(1.96 * np.std(again), rel=0.3)  # the bootstrap's interval
     scaled = uncertainty.at_temperature(learner, predictions, 3.0)
     np.testing.assert_allclose(scaled.mean, special.softmax(logits[:, 0], -1), rtol=1e-4)
 

@@ -16,6 +16,8 @@ def test_options_are_fixed_in_construction_and_another_learner_has_others():
     few = learner.adapt_to(x, np.sin(x)).predict(x).mean
     with pytest.raises(AttributeError, match=r"with_options\(inner_steps=…\) makes a new model\. Received: inner_steps=100$"):
         learner.inner_steps = 100
+    with pytest.raises(TypeError, match=r"The options of \w+ are .*inner_steps.*\. Received: inner_step$"):
+        learner.with_options(inner_step=3)
     many = learner.with_options(test_inner_steps=100).adapt_to(x, np.sin(x)).predict(x).mean
     assert np.mean((many - np.sin(x)) ** 2) < 0.9 * np.mean((few - np.sin(x)) ** 2)
     np.testing.assert_array_equal(learner.adapt_to(x, np.sin(x)).predict(x).mean, few)

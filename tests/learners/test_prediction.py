@@ -94,5 +94,5 @@ def test_outputs_without_a_class_have_no_probability():
 def test_more_classes_than_outputs_say_what_to_do():
     with pytest.raises(ValueError, match="at most 5 classes, .*leave some out, or train with a larger task.way. Received: 6 classes"):
         classifier().adapt_to(X, list("abcdef"))
-    with pytest.raises(ValueError, match="must hold 6 integer labels from 0 to 4"):
+    with pytest.raises(ValueError, match="must hold 6 labels, one for each support input: names, or integers from 0 to 4"):
         classifier().adapt_to(X, [0, 1, 2, 3, 4, 5])
