@@ -1,5 +1,7 @@
 """Finds the results of runs under a folder, validates each, and reports those that cannot be used."""
 
+import contextlib
+import json
 import os
 import sys
 from pathlib import Path
@@ -37,6 +39,16 @@ class Result(NamedTuple):
     def earlier(self):
         """Whether it is of an earlier version."""
         return Path(self.folder).parts[0] in EARLIER
+
+    @property
+    def command(self):
+        """The command that makes it; of a run that was resumed, that of its first start."""
+        said = self.evaluation.command
+        if said.split()[1:2] != ["--resume"]:
+            return said
+        with contextlib.suppress(OSError, ValueError, LookupError, TypeError, AttributeError, RecursionError):  # a file by hand
+            return " ".join(json.loads((self.path / "environment.json").read_text(encoding="utf-8"))[0]["command"].split())
+        return said
 
 
 class Timing(NamedTuple):

@@ -102,5 +102,5 @@ def _row(result):
         str(evaluation.seed),
         str(evaluation.tasks),
         f"{evaluation.parameters.trainable:,}",
-        f"`{evaluation.command}`",
+        f"`{result.command}`",
     ]

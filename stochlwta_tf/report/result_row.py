@@ -40,7 +40,7 @@ def row(result, names):
         "inner_steps": evaluation.inner_steps,
         "details": details(result),
         "report": None,
-        "command": evaluation.command,
+        "command": result.command,
     }
 
 

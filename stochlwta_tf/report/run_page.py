@@ -55,7 +55,7 @@ def text(path, drawn=None, remarks=()):
         "measures": _measures(own) if own else [],
         "meanings": _meanings(own) if own else [],
         "tasks": own and own.evaluation.tasks,
-        "command": own and own.evaluation.command,
+        "command": own and own.command,
         "facts": _facts(config, own, training),
         "tests": [result_row.row(result, names) for result in results] if len(results) > 1 else [],
         "test_heads": [MEASURES[name].axis if name in MEASURES else name for name in names],

@@ -123,7 +123,7 @@ def _entry(matcher, cell, group, runs):
         return _timed(entry, timing, spread)._replace(batch=timing.config.training.meta_batch_size if measure.key == "train" else None)
     if measure.source == "parameters" and (matched or (counted := matcher.counted(cell))):
         of = (matched.results[0].evaluation if matched else counted.entry).parameters
-        made_by = matched.results[0].evaluation.command if matched else counted.file.command
+        made_by = matched.results[0].command if matched else counted.file.command
         return entry._replace(ours=getattr(of, measure.key), made_by=made_by)
     if measure.source == "training" and matched:
         value = getattr(matched, measure.key)
@@ -146,7 +146,7 @@ def _with_runs(entry, matched):
         tasks=tasks,
         core_seconds=matched.core_seconds,
         device=first.device,
-        made_by=first.command,
+        made_by=matched.results[0].command,
     )
 
 

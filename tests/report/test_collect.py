@@ -93,6 +93,18 @@ def test_the_command_line_names_them_on_standard_error(tmp_path, capsys):
     assert "broken" not in out
 
 
+def test_the_command_of_a_resumed_run_is_that_of_its_first_start(tmp_path):
+    result_folders.three_seeds(tmp_path)
+    (first, *_) = collect.read(tmp_path).results
+    assert first.command == first.evaluation.command
+    resumed = first._replace(evaluation=first.evaluation.model_copy(update={"command": "train.py --resume --out runs/a"}))
+    assert resumed.command == "train.py --resume --out runs/a"  # nothing else is known
+    (first.path / "environment.json").write_text(json.dumps([{"command": "train.py --config a.yaml"}, {"command": "train.py --resume"}]))
+    assert resumed.command == "train.py --config a.yaml"
+    (first.path / "environment.json").write_text("{}")
+    assert resumed.command == "train.py --resume --out runs/a"
+
+
 def test_no_folder_is_one_line(tmp_path):
     with pytest.raises(UserError, match="--runs must be a folder of runs"):
         collect.read(tmp_path / "none")
