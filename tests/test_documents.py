@@ -116,7 +116,9 @@ PROGRAMS = {
 }
 
 
-@pytest.mark.parametrize("name", [pytest.param(n, marks=pytest.mark.slow) if n == "sinusoid_uncertainty" else n for n in PROGRAMS])
+@pytest.mark.parametrize(
+    "name", [pytest.param(n, marks=pytest.mark.slow) if n in ("arrays_in_memory", "sinusoid_uncertainty") else n for n in PROGRAMS]
+)
 def test_programs(name, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     runpy.run_path(str(REPOSITORY / "examples" / f"{name}.py"))["main"](PROGRAMS[name].split())

@@ -36,7 +36,7 @@ def made(name, convolutional):
     ("name", "convolutional", "statistics"),
     [
         ("stochlwta", True, "transductive"),
-        ("bmaml", False, "support"),
+        pytest.param("bmaml", False, "support", marks=pytest.mark.slow),
         pytest.param("stochlwta", False, "support", marks=pytest.mark.slow),
         pytest.param("maml", True, "support", marks=pytest.mark.slow),
         pytest.param("abml", False, "support", marks=pytest.mark.slow),

@@ -137,7 +137,8 @@ def test_the_precision_of_the_prior_is_a_coordinate_of_each_particle(float64):
     assert float(log_precision) == pytest.approx(0.5 + RATE * slope)
 
 
-@pytest.mark.parametrize("batch_statistics", ["support", pytest.param("transductive", marks=pytest.mark.slow)])
+@pytest.mark.slow
+@pytest.mark.parametrize("batch_statistics", ["support", "transductive"])
 def test_meta_gradient_through_convolutions_is_that_of_finite_differences(float64, batch_statistics, monkeypatch):
     monkeypatch.setattr("stochlwta_tf.learners.stein.bandwidth", lambda squares: 30.0)  # or h would change, against its definition
     keras.utils.set_random_seed(0)

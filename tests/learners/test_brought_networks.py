@@ -82,9 +82,7 @@ def task_batch(shape, whole):
     return Task(*(tf.constant(t) for t in (x, y, x, y)), random.split(random.key_from_seed(0), 2))
 
 
-@pytest.mark.parametrize(
-    "kind", [pytest.param(kind, marks=() if kind in ("lstm", "noise", "own loop") else pytest.mark.slow) for kind in NETWORKS]
-)
+@pytest.mark.parametrize("kind", [pytest.param(kind, marks=() if kind in ("noise", "own loop") else pytest.mark.slow) for kind in NETWORKS])
 def test_auto_finds_a_runner_that_trains_tests_and_adapts(kind):
     shape, make = NETWORKS[kind]
     keras.utils.set_random_seed(0)
