@@ -54,4 +54,5 @@ def _imported(what, name):
         importlib.import_module(name)
     except Exception as error:  # a module may raise anything
         reason = (str(error).strip() or type(error).__name__).splitlines()[0]
-        raise ConfigurationError(f"{what}: cannot import {name}: {type(error).__name__}: {reason}.") from error
+        places = ", which is looked for in the working directory and on Python's path" if isinstance(error, ModuleNotFoundError) else ""
+        raise ConfigurationError(f"{what}: cannot import {name}{places}: {type(error).__name__}: {reason}.") from error

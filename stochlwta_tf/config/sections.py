@@ -45,7 +45,7 @@ class Training(Section):
         iterations: Meta-iterations (outer steps); a multiple of `log_every`.
         meta_batch_size: Tasks in a meta-iteration.
         log_every: Meta-iterations between two rows of `metrics.csv`, each followed by a checkpoint; a multiple of `steps_per_execution`.
-        validate_every: Meta-iterations between two validations; a multiple of `log_every`, or 0 for none.
+        validate_every: Meta-iterations between two validations, the last of which is at the end; a multiple of `log_every`, or 0 for none.
         validation_tasks: Tasks in a validation, always the same ones; a multiple of `evaluation.batch`.
         max_to_keep: Checkpoints kept.
         keep_best: Whether the model is the one of the best validation, not the last; needs `validate_every`.

@@ -54,7 +54,9 @@ def details(result):
     if time := cost(evaluation.training):
         found.append(("training", time))
     if "milliseconds_per_task" in evaluation.adapt_and_predict:
-        found.append(("adapting and predicting", f"{evaluation.adapt_and_predict['milliseconds_per_task']:.3g} ms a task"))
+        found.append(
+            ("adapting and predicting", f"{float(format(evaluation.adapt_and_predict['milliseconds_per_task'], '.3g')):,g} ms a task")
+        )
     found.append(("device", evaluation.device))
     found += [(f"the paper's {MEASURES[name].label}", text) for name in evaluation.measures if (text := beside(name, result))]
     return [*found, *(("data", note) for note in evaluation.data_notes)]

@@ -113,6 +113,8 @@ def _meanings(result):
     known = [MEASURES[name] for name in result.evaluation.measures if name in MEASURES]
     return [
         *((measure.label, measure.meaning) for measure in known if measure.meaning),
+        ("median", "over the test tasks, of which a diverged one counts as the worst"),
+        ("confidence", "the largest probability of a prediction"),
         ("draws B", "sampled networks that a prediction averages"),
         ("inner steps", "gradient steps on the support set in the test"),
         ("parameters", "trainable ones are meta-learned; stored ones include what is sampled or adapted beside them"),

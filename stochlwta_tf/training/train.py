@@ -102,18 +102,18 @@ def fit(config, folder, learner, splits, workers=None, stages=None):
     if stages and folder is not None:
         stages.end("records, checkpoint")
         callbacks.append(Profile(stages, folder.tensorboard))
-    validation = {}
+    epochs, validation = training.iterations // training.log_every, {}
     if training.validate_every:
-        batches = training.validation_tasks // config.evaluation.batch
+        batches, every = training.validation_tasks // config.evaluation.batch, training.validate_every // training.log_every
         validation = {
             "validation_data": splits["validation"].dataset(0, batches, tested),
-            "validation_freq": training.validate_every // training.log_every,
+            "validation_freq": [*range(every, epochs, every), epochs],  # the last weights, too, whatever the length
         }
     try:
         with workers.meeting():
             learner.fit(
                 splits["train"].dataset(done, part=tasks),
-                epochs=training.iterations // training.log_every,
+                epochs=epochs,
                 initial_epoch=done // training.log_every,
                 steps_per_epoch=training.log_every,
                 callbacks=callbacks,

@@ -45,7 +45,7 @@ def config(tmp_path_factory):
 def finished(config, tmp_path_factory):
     """A short run: its folder, and what was printed."""
     folder, out, err = tmp_path_factory.mktemp("runs") / "tiny", io.StringIO(), io.StringIO()
-    command = ["--config", config, "--set", "training.iterations=200", "training.validate_every=100", "--out", str(folder)]
+    command = ["--config", config, "--set", "training.iterations=200", "training.validate_every=150", "--out", str(folder)]
     with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
         assert train.main(command) == 0
     return RunFolder(folder), out.getvalue(), err.getvalue()
@@ -69,7 +69,7 @@ def test_a_run_leaves_everything_in_its_folder(run):
     }  # fmt: skip
     rows = read(run.metrics)
     assert [row["iteration"] for row in rows] == ["50", "100", "150", "200"]
-    assert [row["val_mse"] != "" for row in rows] == [False, True, False, True]
+    assert [row["val_mse"] != "" for row in rows] == [False, False, True, True]  # and the last, whatever the distance
     assert float(rows[-1]["learning_rate"]) == 0.0
     learner = keras.saving.load_model(run.model)
     for saved in learner.get_weights():
