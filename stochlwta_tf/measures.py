@@ -50,9 +50,9 @@ MEASURES = {
     "temperature": Measure(
         "temperature, fitted on validation tasks", meaning="T of softmax(logits / T); apply it only where the NLL with it is the lower one"
     ),
-    "nll_scaled": Measure("NLL after temperature scaling", "nats", digits=3),
-    "brier_scaled": Measure("Brier score after temperature scaling", digits=3),
-    "ece_scaled": Measure("calibration error after temperature scaling", "%"),
+    "nll_scaled": Measure("NLL after temperature scaling", "nats", digits=3, meaning="the same of softmax(logits / T)"),
+    "brier_scaled": Measure("Brier score after temperature scaling", digits=3, meaning="the same of softmax(logits / T)"),
+    "ece_scaled": Measure("calibration error after temperature scaling", "%", meaning="the same of softmax(logits / T)"),
     "selective80": Measure(
         "accuracy on the surest 80 %", "%", worst_is_lowest=True, meaning="on the 80 % of each task's queries with the least entropy"
     ),

@@ -123,7 +123,7 @@ def _pictures(places):
 
     found = []
     for place in map(Path, places):
-        inside = [place] if place.is_file() else sorted(pictures_in(place))
+        inside = [place] if place.is_file() else pictures_in(place)
         if not inside:
             raise DataError(f"--query {place}: must hold pictures. Received: none.")
         if not place.is_file() and (others := others_in(place, inside)):

@@ -53,7 +53,7 @@ def text(path, drawn=None, remarks=()):
         "seed": config.seed,
         "iterations": (int(rows[-1]["iteration"]) if rows else 0, config.training.iterations),
         "measures": _measures(own) if own else [],
-        "meanings": _meanings(own) if own else [],
+        "meanings": _meanings(names) if own else [],
         "tasks": own and own.evaluation.tasks,
         "command": own and own.command,
         "facts": _facts(config, own, training),
@@ -108,9 +108,9 @@ def _measures(result):
     return rows
 
 
-def _meanings(result):
-    """What its measures, and some of the facts, are: pairs of a term and its text."""
-    known = [MEASURES[name] for name in result.evaluation.measures if name in MEASURES]
+def _meanings(names):
+    """What these measures, and some of the facts, are: pairs of a term and its text."""
+    known = [MEASURES[name] for name in names if name in MEASURES]
     return [
         *((measure.label, measure.meaning) for measure in known if measure.meaning),
         ("median", "over the test tasks, of which a diverged one counts as the worst"),

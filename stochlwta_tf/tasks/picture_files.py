@@ -89,14 +89,14 @@ def listed(path: Path) -> PictureFiles:
 
 
 def pictures_in(folder: Path) -> list[Path]:
-    """The pictures of a folder at any depth, as `listed` finds those of a class: links are followed, leftovers skipped.
+    """The pictures of a folder at any depth, sorted, as `listed` finds those of a class: links are followed, leftovers skipped.
 
     Example:
 
     >>> pictures_in(Path("birds/owl"))
     [PosixPath('birds/owl/1.png')]
     """
-    return [file for file in _files(folder) if is_picture(file.relative_to(folder)) and file.is_file()]
+    return sorted(file for file in _files(folder) if is_picture(file.relative_to(folder)) and file.is_file())
 
 
 def others_in(folder: Path, pictures: Iterable[Path]) -> str:

@@ -1,5 +1,7 @@
 """The trained models of the package: each loads by its name and does what its card says."""
 
+import os
+
 import numpy as np
 import pytest
 
@@ -21,13 +23,16 @@ def test_there_are_models_and_each_has_a_card():
         assert path.stat().st_size < 3e6, name
 
 
-@pytest.mark.parametrize("name", NAMES)
+# Of photographs it takes longer.
+@pytest.mark.parametrize("name", [pytest.param(n, marks=pytest.mark.slow) if n.startswith(("cifar", "mini")) else n for n in NAMES])
 def test_a_model_meets_its_card(name, prepared):
     known, learner = card(name), stochlwta_tf.load(name)
     config = configuration.load(known["config"], ["evaluation.batch=50"])
     assert {**config.resolved()["task"], **known["task"]} == config.resolved()["task"]
     if known["task"]["name"] in ("omniglot", "cifar100"):
         prepared(known["task"]["name"])
+    if known["task"]["name"] == "miniimagenet" and not os.environ.get("MINIIMAGENET_DIR"):
+        pytest.skip("mini-ImageNet is needed: set MINIIMAGENET_DIR to its folder")
     assert known["batch_statistics"] in (None, learner.batch_statistics) and learner.steps_at_test == known["inner_steps"]
     found, stated = evaluate(learner, build.tasks(config, "test"), 100)[known["test"]["measure"]], known["test"]
     # These tasks are the first hundred of the card's.
