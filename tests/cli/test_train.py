@@ -24,7 +24,7 @@ from stochlwta_tf.training.train import train as training
 TINY = {
     "name": "tiny",
     "task": {"name": "sinusoid", "train_queries": 0},
-    "network": {"name": "mlp", "units": [4], "weights": "gaussian"},
+    "network": {"name": "mlp", "units": [4], "weights": "gaussian", "predict_with": "mean"},
     "learner": {"name": "reptile", "inner_steps": 1},
     "optimizer": {"name": "adam", "learning_rate": 0.01, "schedule": "linear"},
     "training": {

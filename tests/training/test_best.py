@@ -1,4 +1,4 @@
-"""The model of the best validation: `training.keep_best`."""
+"""The model of the best validation, and the end of a training that gains nothing more: `training.keep_best`, `training.patience`."""
 
 import json
 
@@ -10,6 +10,7 @@ import yaml
 from stochlwta_tf.cli import train
 from stochlwta_tf.config import configuration
 from stochlwta_tf.objectives import Categorical, Gaussian
+from stochlwta_tf.report import collect
 from stochlwta_tf.tasks import Sinusoid
 from stochlwta_tf.training.best import best_of
 from stochlwta_tf.training.records import read
@@ -42,21 +43,24 @@ def test_the_first_of_the_best_scores_counts_and_a_missing_one_does_not():
     assert best_of(rows[:1], Gaussian()) is None and best_of([], Gaussian()) is None
 
 
-def test_the_tested_model_is_that_of_the_best_validation_and_a_resumed_run_keeps_the_same(tmp_path):
-    path, out = tmp_path / "config.yaml", tmp_path / "run"
-    path.write_text(yaml.safe_dump(CONFIG))
+def test_the_tested_model_is_that_of_the_best_validation_and_a_resumed_run_keeps_the_same(tmp_path, capsys):
+    path, out = tmp_path / "config.yaml", tmp_path / "runs" / "best"
+    path.write_text(yaml.safe_dump({**CONFIG, "training": {**CONFIG["training"], "patience": 2}}))
     assert train.main(["--config", str(path), "--out", str(out)]) == 0
     folder = RunFolder(out)
     rows = read(folder.metrics)
     scores, core = ([float(row[name]) for row in rows] for name in ("val_mse", "core_seconds"))
     assert core == sorted(core) and 0 < core[-1] < 60  # compiling and validating left out
     best = int(np.argmin(scores))
-    assert best < 5, "the last validation is the best: the test shows nothing"
+    assert len(rows) == best + 3 < 6, "nothing was stopped, or the last validation is the best: the test shows nothing"
+    assert f"stopped at iteration {10 * len(rows)}: 2 validations without an improvement" in capsys.readouterr().err
     learner = keras.saving.load_model(folder.model)
     data = Sinusoid("validation", 20, 0).dataset(0, 1)
     assert float(learner.evaluate(data, verbose=0, return_dict=True)["mse"]) == pytest.approx(scores[best], rel=1e-5)
-    said = json.loads(folder.evaluation.read_text())["training"]
+    result = json.loads(folder.evaluation.read_text())
+    said = result["training"]
     assert said["best_iteration"] == 10 * (best + 1) and said["validation"] == scores[best]
+    assert [result["iterations"], *(r.evaluation.iterations for r in collect.read(tmp_path / "runs").results)] == 2 * [10 * len(rows)]
     weights = learner.get_weights()
 
     folder.model.unlink()
@@ -66,6 +70,7 @@ def test_the_tested_model_is_that_of_the_best_validation_and_a_resumed_run_keeps
         if int(late.name.split("-")[1].split(".")[0]) > 10 * max(best, 1):  # a state before the best
             late.unlink()
     training(configuration.load(folder.config), folder)
+    assert [row["val_mse"] for row in read(folder.metrics)] == [row["val_mse"] for row in rows]
     for ours, expected in zip(keras.saving.load_model(folder.model).get_weights(), weights, strict=True):
         np.testing.assert_array_equal(ours, expected)
 
