@@ -10,15 +10,16 @@ from stochlwta_tf.programs import words
 RUNS = "results/runs"  # where suites put their runs
 
 
-def run_command(cell, group, runs):
+def run_command(cell, group, runs, config=None):
     """The command line that fills a cell of a group with its first seed, given what its folder already has.
 
     Args:
         cell: A `Cell` whose configuration is in this version.
         group: The `Group`, or None for the configuration's own.
         runs: The folder of all runs.
+        config: The cell's `Configuration`, if it is already loaded.
     """
-    config, seed = cell.load(), cell.suite.seeds[0]
+    config, seed = config or cell.load(), cell.suite.seeds[0]
     own = {"task.protocol": config.protocol, "learner.batch_statistics": config.learner.batch_statistics}
     wanted = {"task.protocol": group.trained, "learner.batch_statistics": group.statistics} if group else {}
     other = {key: value for key, value in wanted.items() if value not in (None, own[key])}
@@ -26,7 +27,7 @@ def run_command(cell, group, runs):
     assignments = [*cell.assignments, *more]
     results, place = Path(RUNS).parts  # suites put runs in a folder of their own in `results`
     folder = (runs / place if runs.name == results else runs) / "-".join([config.name, f"seed{seed}", *other.values()])
-    if not _holds(folder, cell.load(more)):
+    if not _holds(folder, cell, more):
         folder = folder.with_name(f"{folder.name}-2")
     test = ["evaluate.py", "--run", str(folder)]
     if (folder / "model.keras").exists():
@@ -42,12 +43,12 @@ def run_command(cell, group, runs):
     return " && ".join(shlex.join(words(*step)) for step in steps or [test])
 
 
-def _holds(folder, config):
-    """Whether a folder is free for a run of a configuration, or already has one."""
+def _holds(folder, cell, more):
+    """Whether a folder is free for the run of a cell with these settings, or already has it."""
     if not (folder / "config.yaml").exists():
         return True
     try:
-        return identity.run(configuration.load(folder / "config.yaml")) == identity.run(config)
+        return identity.run(configuration.load(folder / "config.yaml")) == identity.run(cell.load(more))
     except ConfigurationError:
         return False
 

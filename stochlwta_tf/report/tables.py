@@ -116,7 +116,7 @@ def _entry(matcher, cell, group, runs):
     entry = Entry(
         cell.row.label, cell.row.variant, cell.row.full_label, cell.column.label, cell.measure, paper=printed, paper_std=printed_std
     )
-    if matcher.expected(cell) is None:
+    if (expected := matcher.expected(cell)) is None:
         return entry._replace(unknown=cell.config)
     matched, timing = matcher.matched(cell, group) if group else None, matcher.timing(cell)
     if measure.source == "timing" and timing and (spread := getattr(timing.entry, measure.key)):
@@ -134,7 +134,9 @@ def _entry(matcher, cell, group, runs):
     if matched and cell.column.run:
         return entry._replace(lacking=tuple(r.folder for r in matched.results if not r.evaluation.measure(cell.measure)))
     timed = measure.source == "timing" or not cell.column.run
-    return entry._replace(fill_by=commands.timing_command(cell.suite, runs) if timed else commands.run_command(cell, group, runs))
+    return entry._replace(
+        fill_by=commands.timing_command(cell.suite, runs) if timed else commands.run_command(cell, group, runs, expected[2])
+    )
 
 
 def _with_runs(entry, matched):

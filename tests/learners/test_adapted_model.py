@@ -20,7 +20,7 @@ def images(**options):
     return Reptile(network, inner_lr=0.05, inner_steps=2, **options), task.support_x.numpy(), task.support_y.numpy(), task.query_x.numpy()
 
 
-@pytest.mark.parametrize("name", ["stochlwta", "abml", *(pytest.param(n, marks=pytest.mark.slow) for n in ("bmaml", "platipus"))])
+@pytest.mark.parametrize("name", ["stochlwta", *(pytest.param(n, marks=pytest.mark.slow) for n in ("abml", "bmaml", "platipus"))])
 def test_a_query_alone_is_predicted_as_among_others(name):
     _, support_x, support_y, query_x = images()
     network = networks.conv4((8, 8, 1), 3, filters=4, activation="tanh")

@@ -43,7 +43,7 @@ def meta_gradient(learner, tasks):
     return np.concatenate([g.numpy().ravel() for g in parts]), loss
 
 
-@pytest.mark.parametrize("name", [pytest.param(n, marks=pytest.mark.slow) if n == "bmaml" else n for n in LEARNERS])
+@pytest.mark.parametrize("name", [pytest.param(n, marks=pytest.mark.slow) if n in ("abml", "bmaml", "platipus") else n for n in LEARNERS])
 def test_every_learner_has_the_meta_gradient_of_full_precision(name, policy):
     """Against float32, whose meta-gradients others of our tests compare with finite differences."""
     tasks, full = point_tasks(), regression(name)  # the tasks are float32 whatever the policy, as our data sets are

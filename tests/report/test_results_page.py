@@ -55,6 +55,7 @@ def test_a_measure_that_one_of_two_runs_lacks_is_a_dash_that_sorts_last_and_a_ru
     assert ("a", {"href": f"{folder.name}/report.html"}) in Page(text).tags
 
 
+@pytest.mark.slow
 def test_the_page_made_twice_is_the_same_byte_for_byte(runs, capsys):
     command = ["--page", "--runs", str(runs), "--format", "html"]
     assert evaluate.main(command) == 0

@@ -68,6 +68,7 @@ def test_damage_is_repaired(folder, suffix, damage):
     assert build.calls == 4 and path.read_bytes() == content  # two of them by this test
 
 
+@pytest.mark.slow
 def test_a_kill_while_writing_leaves_nothing_that_counts(folder):
     program = """
 import numpy as np
