@@ -13,7 +13,7 @@ def chosen():
     return characters()
 
 
-@pytest.fixture(scope="module", params=[3, pytest.param(DRAWINGS, marks=pytest.mark.slow)])
+@pytest.fixture(scope="module", params=[4, pytest.param(DRAWINGS, marks=pytest.mark.slow)])
 def splits(request, chosen, tmp_path_factory):
     """All classes, with the first so many of their drawings."""
     with pytest.MonkeyPatch.context() as patch:
