@@ -20,8 +20,7 @@ def text(collected, runs):
 
     Example:
 
-    >>> text(collect.read("results"), Path("results"))[0][:15]
-    '<!doctype html>'
+        text(collect.read("results"), Path("results"))[0]  # "<!doctype html>…"
     """
     shown, notes, empty = [], [], []
     for suite in itertools.chain(*page.parts()):

@@ -107,6 +107,7 @@ def test_one_test_has_the_measures_after_several_numbers_of_steps(run, tmp_path,
     assert said.err.count("(inner_steps=1): 0/") == 1  # its own number is not tested twice
 
 
+@pytest.mark.slow
 def test_a_learned_noise_is_reported_and_used(tmp_path):
     config = configuration.from_dict({**REGRESSION, "learner": {"name": "reptile", "learn_noise_std": True, "inner_steps": 0}})
     folder = untrained(config, tmp_path / "run")

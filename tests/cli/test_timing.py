@@ -41,6 +41,7 @@ def test_a_configuration_without_its_data_is_passed_by(tmp_path, capsys):
         measure(configs[:1], 2)
 
 
+@pytest.mark.slow
 def test_configurations_are_timed_in_turns(tmp_path, capsys):
     paths = []
     for name, units in (("one", [4]), ("two", [8])):

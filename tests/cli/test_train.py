@@ -107,6 +107,7 @@ def test_a_run_whose_last_checkpoint_was_cut_resumes_from_the_one_before(run, tm
     assert [row["iteration"] for row in read(damaged.metrics)] == ["50", "100", "150", "200"]
 
 
+@pytest.mark.slow
 def test_a_signal_ends_a_run_that_can_be_resumed(config, tmp_path):
     command = [
         sys.executable,

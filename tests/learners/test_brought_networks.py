@@ -177,6 +177,7 @@ def backbone():
     return pretrained
 
 
+@pytest.mark.slow
 def test_a_frozen_backbone_is_a_constant_in_inference_mode(tmp_path):
     pretrained = backbone()
     with pytest.raises(ValueError, match=r"or frozen \(`trainable=False`\), as in a pretrained backbone. Received: <BatchNormalization"):

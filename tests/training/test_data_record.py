@@ -67,6 +67,7 @@ def test_a_class_more_leaves_the_test_as_it_was(run, capsys):
     assert "run/data.json: missing, because the run is older; its classes are derived" in capsys.readouterr().err
 
 
+@pytest.mark.slow
 def test_a_class_more_leaves_the_training_as_it_was(run):
     whole = ["--config", "own.yaml", "--set", "task.data_dir=data", "training.iterations=4", "--out", "whole"]
     assert train.main(whole) == 0
