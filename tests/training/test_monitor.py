@@ -7,13 +7,13 @@ import pytest
 
 from stochlwta_tf.layers import GaussianDense
 from stochlwta_tf.training.monitor import Monitor
-from tests.helpers.tiny_runs import learner_of
+from tests.helpers.tiny_runs import VALUES, learner_of
 
 
 @pytest.fixture(scope="module")
 def monitored():
     """A learner of competing units, the tasks, and what a monitor logs at a validation."""
-    learner, tasks = learner_of()
+    learner, tasks = learner_of(network={**VALUES["network"], "weights": "gaussian"})
     monitor = Monitor(learner.network, tasks)
     monitor.set_model(learner)
     logs = {"val_accuracy": 0.5}
