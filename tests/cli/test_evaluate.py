@@ -139,7 +139,8 @@ def test_a_classification_result_has_its_measures(tmp_path):
     [
         (
             ["--set", "learner.inner_lr=1"],
-            "task, runtime (as in task.shot=5) of a trained run. Received: learner.inner_lr=1.",
+            "--set can change the sections evaluation, active_learning, task, runtime (as in task.shot=5) of a trained run."
+            " Received: learner.inner_lr=1.",
         ),
         (["--tasks", "many"], 'evaluation.tasks must be a valid integer. Received: evaluation.tasks="many".'),
         (["--set", "task.name=glyphs"], "the tasks need inputs and outputs of ((28, 28, 1), 5). Received: a model of ((1,), 1)."),

@@ -58,7 +58,8 @@ def test_without_import_nothing_is_added():
         ([3], r"import must be a list of modules.*Received: import=\[3\]."),
         (
             ["no_such_module"],
-            "import no_such_module, which is looked for in the working directory and on Python's path: ModuleNotFoundError: ",
+            "x.yaml: import: cannot import no_such_module, which is looked for in the working directory and on Python's path:"
+            " ModuleNotFoundError: No module named 'no_such_module'.",
         ),
         (["broken"], "cannot import broken: ZeroDivisionError: division by zero."),
         (

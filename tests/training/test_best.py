@@ -74,6 +74,11 @@ def test_the_tested_model_is_that_of_the_best_validation_and_a_resumed_run_keeps
     for ours, expected in zip(keras.saving.load_model(folder.model).get_weights(), weights, strict=True):
         np.testing.assert_array_equal(ours, expected)
 
+    rows = read(folder.metrics)
+    folder.model.unlink()  # as if it had been killed before the model was written: nothing is left to train
+    training(configuration.load(folder.config), folder)
+    assert read(folder.metrics) == rows and folder.model.exists()
+
 
 def test_without_validation_there_is_no_best():
     values = {**CONFIG, "training": {**CONFIG["training"], "validate_every": 0}}
