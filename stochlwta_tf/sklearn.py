@@ -26,6 +26,8 @@ Model = MetaLearner | str | Path | Callable[[tuple[int, ...], int], MetaLearner]
 class _FewShot(BaseEstimator):
     """What both estimators do: `fit` adapts a learner to the examples, and the meta-learned weights stay as they are."""
 
+    temperature = 1.0  # an argument of the classifier
+
     def __init__(
         self,
         model: Model | None = None,
@@ -53,7 +55,7 @@ class _FewShot(BaseEstimator):
         """The learner's `Prediction`, with all its measures of uncertainty, for inputs or picture files `[examples, ...]`."""
         check_is_fitted(self)
         values = X if _are_files(X) else validate_data(self, X, reset=False, **_CHECKS)
-        return self.adapted_.predict(self._inputs(values, X), getattr(self, "temperature", 1.0))
+        return self.adapted_.predict(self._inputs(values, X), self.temperature)
 
     def _checked(self, X: Any, y: Any, **checks: Any) -> tuple[Any, np.ndarray]:
         """Inputs and targets, as arrays of the same length; names of files stay as they are."""

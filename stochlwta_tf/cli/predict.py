@@ -6,8 +6,6 @@ import io
 import sys
 from pathlib import Path
 
-import numpy as np
-
 import stochlwta_tf
 from stochlwta_tf.cli import start
 from stochlwta_tf.cli.exit_status import exit_status
@@ -60,7 +58,10 @@ def _main(arguments):
             raise DataError(f"--support and --query must name pictures or folders of them. Received: {place}, which does not exist.")
     start.tensorflow()
     queries = _pictures(arguments.query)
+    import numpy as np
+
     from stochlwta_tf.inference import load
+    from stochlwta_tf.learners.prediction import too_many
     from stochlwta_tf.tasks.picture_files import listed
 
     learner = load(arguments.run)
@@ -69,12 +70,8 @@ def _main(arguments):
     labelled = listed(Path(arguments.support))
     if labelled.left_out:
         _say(f"--support {arguments.support}: {labelled.left_out}.")
-    names = {label for label, _ in labelled.pictures}
-    if len(names) > learner.targets:  # said before pictures are decoded
-        raise UserError(
-            f"--support {arguments.support}: must have at most {learner.targets} classes, as many as in training: leave some out, or train "
-            f"with a larger task.way. Received: {len(names)} classes."
-        )
+    if wrong := too_many(len({label for label, _ in labelled.pictures}), learner.targets):  # said before pictures are decoded
+        raise UserError(f"--support {arguments.support}: {wrong}.")
     if arguments.draws:
         learner = learner.with_options(draws=arguments.draws)
     files = [*labelled.pictures, *((None, file) for file in queries)]  # together, so that all that are damaged are named at once

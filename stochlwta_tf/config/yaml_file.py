@@ -179,14 +179,7 @@ def layers(path, _parents=()):
 def _extended(path, name):
     """The file that another one extends: relative to its folder, or else a configuration by name, as `lookup.find` has it."""
     beside = path.parent / name
-    try:
-        os.lstat(beside)
-    except FileNotFoundError:
-        if ".." in Path(name).parts:
-            return beside
-    except (OSError, ValueError):  # which reading it will name
-        return beside
-    else:
+    if ".." in Path(name).parts or not _missing(beside):
         return beside
     try:
         found = lookup.find(name)
@@ -194,6 +187,15 @@ def _extended(path, name):
         reason = str(error).partition(": ")[2]
         raise ConfigurationError(f"{beside} (which {path.name} extends): {reason}") from error
     return found if os.path.isfile(found) else beside
+
+
+def _missing(path):
+    """Whether there is nothing of this name; whatever else is wrong with it, reading it will say."""
+    try:
+        os.lstat(path)
+    except (OSError, ValueError) as error:
+        return isinstance(error, FileNotFoundError)
+    return False
 
 
 def override(values, assignments):

@@ -91,6 +91,14 @@ class Prediction(NamedTuple):
         return value
 
 
+def too_many(classes: int, outputs: int) -> str:
+    """What is wrong with so many classes for a network of so many outputs, in words; empty where they fit."""
+    if classes <= outputs:
+        return ""
+    advice = "leave some out, or train with a larger task.way"
+    return f"must have at most {outputs} classes, as many as in training: {advice}. Received: {classes} classes"
+
+
 class Labels(NamedTuple):
     """The labels of a support set.
 
@@ -124,11 +132,8 @@ class Labels(NamedTuple):
             y = y.astype(str)
         if y.dtype.kind == "U" and y.ndim == 1:
             classes, targets = np.unique(y, return_inverse=True)
-            if len(classes) > outputs:
-                raise ValueError(
-                    f"`support_y` must have at most {outputs} classes, as many as in training: leave some out, or train with a larger "
-                    f"task.way. Received: {len(classes)} classes"
-                )
+            if wrong := too_many(len(classes), outputs):
+                raise ValueError(f"`support_y` {wrong}")
             return cls(targets, classes, np.arange(len(classes)))
         present = np.unique(y) if y.dtype.kind in "iu" else np.arange(0)
         return cls(y, present, present)

@@ -46,8 +46,8 @@ class Result(NamedTuple):
         said = self.evaluation.command
         if said.split()[1:2] != ["--resume"]:
             return said
-        with contextlib.suppress(OSError, ValueError, LookupError, TypeError, AttributeError, RecursionError):  # a file by hand
-            return " ".join(json.loads((self.path / "environment.json").read_text(encoding="utf-8"))[0]["command"].split())
+        with contextlib.suppress(OSError, ValueError, LookupError, TypeError, RecursionError):  # a file by hand
+            return str(json.loads((self.path / "environment.json").read_text(encoding="utf-8"))[0]["command"])
         return said
 
 

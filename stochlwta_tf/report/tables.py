@@ -80,9 +80,8 @@ class Table(NamedTuple):
 
     @property
     def filled(self):
-        """Whether any of its cells has a number of ours, and whether all have."""
-        ours = [entry.ours is not None for _, entries in self.groups for entry in entries]
-        return any(ours), all(ours)
+        """Of each cell, whether it has a number of ours."""
+        return [entry.ours is not None for _, entries in self.groups for entry in entries]
 
     @property
     def command(self):
