@@ -80,18 +80,22 @@ class Sinusoid(TaskDistribution):
 
     def sample_tasks(self, keys: tf.Tensor) -> Task:
         phase_bound, (low, high), noise = _SETTINGS[self.setting]
-        u = random.uniform(random.fold_in(keys, 0, tag=1), (3, 1, 1))
+        # In a graph one XLA program: launching the dozen small ones that noise consists of takes longer than they do.
+        draw = self._noise if tf.executing_eagerly() else tf.function(self._noise, jit_compile=True, autograph=False)
+        u, support_u, query_u, key = draw(keys)
         amplitude, phase, frequency = 0.1 + 4.9 * u[:, 0], phase_bound * u[:, 1], low + (high - low) * u[:, 2]
-        support_x = _random_x(random.fold_in(keys, 0, tag=2), self.shot)
+        support_x = 10.0 * support_u - 5.0
         if self.split == "train":
-            query_x = _random_x(random.fold_in(keys, 0, tag=3), self.train_queries)
+            query_x = 10.0 * query_u - 5.0
         else:
             query_x = tf.tile(tf.linspace(-5.0, 5.0, self.queries)[None, :, None], [keys.shape[0], 1, 1])
         support_y, query_y = (amplitude * tf.sin(frequency * x + phase) for x in (support_x, query_x))
         if noise:
             support_y += noise * amplitude * random.normal(random.fold_in(keys, 0, tag=4), (self.shot, 1))
-        return Task(support_x, support_y, query_x, query_y, random.fold_in(keys, 0))
+        return Task(support_x, support_y, query_x, query_y, key)
 
-
-def _random_x(keys: tf.Tensor, n: int) -> tf.Tensor:
-    return 10.0 * random.uniform(keys, (n, 1)) - 5.0
+    def _noise(self, keys: tf.Tensor) -> tuple[tf.Tensor, ...]:
+        """Uniform noise of the curves, of the support's x and of a training task's queries' x; and the tasks' own keys."""
+        shapes = (3, 1, 1), (self.shot, 1), (self.train_queries, 1)
+        noise = (random.uniform(random.fold_in(keys, 0, tag=tag), shape) for tag, shape in enumerate(shapes, 1))
+        return *noise, random.fold_in(keys, 0)

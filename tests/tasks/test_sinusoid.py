@@ -87,3 +87,11 @@ def test_the_same_seed_is_the_same_tasks_whatever_the_batch(split):
         for array, expected in zip(found, fields[50], strict=True):
             np.testing.assert_allclose(array, expected, atol=1e-6)
     assert len(np.unique(fields[1][-1], axis=0)) == 100  # a key of its own for each task
+
+
+@pytest.mark.parametrize("options", [{"split": "test"}, {"split": "train"}, {"split": "train", "train_queries": 0, "train_shot": 50}])
+def test_the_batches_of_a_dataset_are_those_that_are_sampled(options):
+    tasks = Sinusoid(batch=5, seed=0, setting="challenging", **options)
+    for i, batch in enumerate(tasks.dataset(stop=2)):
+        for found, expected in zip(batch.values(), tasks.sample(i), strict=True):
+            np.testing.assert_allclose(found, expected, atol=1e-6)
