@@ -18,9 +18,10 @@ Example:
 TensorShape([3, 2])
 """
 
+import functools
 import math
 import operator
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -122,7 +123,7 @@ def bits(key: tf.Tensor, shape: Sequence[Any]) -> tf.Tensor:
 
     Stacked keys `[..., 2]` give `[..., *shape]`.
     """
-    fixed = all(isinstance(d, (int, np.integer)) for d in shape)
+    fixed = _fixed(shape)
     if fixed:
         n = math.prod(shape)
         half = tf.constant(np.arange((n + 1) // 2, dtype="uint32"))  # a constant lets XLA and vectorized_map see a fixed size
@@ -132,7 +133,12 @@ def bits(key: tf.Tensor, shape: Sequence[Any]) -> tf.Tensor:
     words = threefry2x32(key if key.shape.rank == 1 else key[..., None, :], half, tf.zeros_like(half))
     if not fixed:
         words = tuple(word[..., : (n + 1) // 2] for word in words)
-    return tf.reshape(tf.concat(words, axis=-1)[..., :n], [*key.shape[:-1], *shape])
+    stacked = [tf.shape(key)[axis] if size is None else size for axis, size in enumerate(key.shape[:-1])]
+    return tf.reshape(tf.concat(words, axis=-1)[..., :n], [*stacked, *shape])
+
+
+def _fixed(shape: Sequence[Any]) -> bool:
+    return all(isinstance(size, (int, np.integer)) for size in shape)
 
 
 def _power_of_two(n: tf.Tensor) -> tf.Tensor:
@@ -141,6 +147,29 @@ def _power_of_two(n: tf.Tensor) -> tf.Tensor:
     return tf.gather(powers, tf.searchsorted(powers, n[None])[0])
 
 
+def _as_one_program(draw: Callable) -> Callable:
+    """Lets a graph call `draw(key, shape)` as one XLA program, where the shape is fixed.
+
+    Otherwise each of its operations would write as many numbers to memory, which took as long again as Threefry.
+    """
+
+    @functools.cache
+    def compiled(shape: tuple[int, ...]) -> Callable:
+        return tf.function(functools.partial(draw, shape=shape), jit_compile=True, autograph=False)
+
+    @functools.wraps(draw)
+    def whole(key: tf.Tensor, shape: Sequence[Any]) -> tf.Tensor:
+        if tf.executing_eagerly() or not _fixed(shape):
+            return draw(key, shape)
+        noise = compiled(tuple(map(int, shape)))(key)
+        # How `tf.vectorized_map` converts the call: into one call for the keys of the whole loop.
+        noise.op.pfor_converter = lambda call: call.inputs[0]._replace(t=whole(call.stacked_input(0), shape), is_stacked=True)
+        return noise
+
+    return whole
+
+
+@_as_one_program
 def uniform(key: tf.Tensor, shape: Sequence[Any]) -> tf.Tensor:
     """float32 uniform noise in the open interval: multiples of 2^-23, shifted by half a step, so that neither 0 nor 1 occurs.
 
@@ -149,11 +178,13 @@ def uniform(key: tf.Tensor, shape: Sequence[Any]) -> tf.Tensor:
     return tf.cast(tf.bitwise.right_shift(bits(key, shape), tf.constant(9, tf.uint32)), tf.float32) * 2.0**-23 + 2.0**-24
 
 
+@_as_one_program
 def normal(key: tf.Tensor, shape: Sequence[Any]) -> tf.Tensor:
     """float32 standard normal noise, by inversion; bounded by about 5.4."""
     return tf.math.erfinv(2.0 * uniform(key, shape) - 1.0) * math.sqrt(2.0)
 
 
+@_as_one_program
 def gumbel(key: tf.Tensor, shape: Sequence[Any]) -> tf.Tensor:
     """float32 standard Gumbel noise, -log(-log u)."""
     return -tf.math.log(-tf.math.log(uniform(key, shape)))
