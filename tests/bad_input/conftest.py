@@ -3,9 +3,7 @@
 import pytest
 import yaml
 
-from stochlwta_tf.config import configuration
-from stochlwta_tf.training import build
-from stochlwta_tf.training.run_folder import RunFolder
+from tests.helpers.untrained_runs import untrained
 
 TINY = {
     "name": "tiny",
@@ -21,11 +19,7 @@ TINY = {
 @pytest.fixture(scope="session")
 def run(tmp_path_factory):
     """A run folder as after training, of a learner with fresh weights."""
-    config = configuration.from_dict(TINY)
-    folder = RunFolder(tmp_path_factory.mktemp("runs") / "tiny")
-    folder.begin(config)
-    build.learner(config, build.tasks(config, "train")).save(folder.model)
-    return folder
+    return untrained(TINY, tmp_path_factory.mktemp("runs") / "tiny")
 
 
 @pytest.fixture

@@ -13,6 +13,7 @@ from stochlwta_tf.config import configuration
 from stochlwta_tf.training import build
 from stochlwta_tf.training.run_folder import RunFolder
 from tests.helpers.html_pages import Page
+from tests.helpers.untrained_runs import untrained
 
 REGRESSION = {
     "name": "tiny",
@@ -25,17 +26,9 @@ REGRESSION = {
 }
 
 
-def untrained(config, folder):
-    """A run folder as after training, of a learner with fresh weights."""
-    folder = RunFolder(folder)
-    folder.begin(config)
-    build.learner(config, build.tasks(config, "train")).save(folder.model)
-    return folder
-
-
 @pytest.fixture(scope="module")
 def run(tmp_path_factory):
-    return untrained(configuration.from_dict(REGRESSION), tmp_path_factory.mktemp("runs") / "tiny")
+    return untrained(REGRESSION, tmp_path_factory.mktemp("runs") / "tiny")
 
 
 def test_a_regression_result_is_that_of_the_tasks_one_by_one(run):

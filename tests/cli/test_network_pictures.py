@@ -6,19 +6,15 @@ import shutil
 import pytest
 
 from stochlwta_tf.cli import evaluate
-from stochlwta_tf.config import configuration
-from stochlwta_tf.training import build
 from stochlwta_tf.training.run_folder import RunFolder
 from tests.helpers.html_pages import Page
 from tests.helpers.tiny_runs import VALUES
+from tests.helpers.untrained_runs import untrained
 
 
 @pytest.fixture(scope="module")
 def run(tmp_path_factory):
-    config, folder = configuration.from_dict(VALUES), RunFolder(tmp_path_factory.mktemp("runs") / "tiny")
-    folder.begin(config)
-    build.learner(config, build.tasks(config, "train")).save(folder.model)
-    return folder
+    return untrained(VALUES, tmp_path_factory.mktemp("runs") / "tiny")
 
 
 @pytest.mark.slow  # a run's page, below, has both pictures

@@ -15,7 +15,7 @@ from stochlwta_tf.figures import active as active_figure
 from stochlwta_tf.learners import LEARNERS
 from stochlwta_tf.tasks import Task
 from stochlwta_tf.training import build
-from stochlwta_tf.training.run_folder import RunFolder
+from tests.helpers.untrained_runs import untrained
 
 TINY = {
     "name": "tiny",
@@ -171,10 +171,8 @@ def test_strategies_suit_the_tasks_and_the_learner():
 
 def test_a_run_is_tested_by_the_command(tmp_path, capsys):
     # Two cores have shards of one size, and candidates are as many as queries: fewer programs are compiled.
-    config = configuration.from_dict({**TINY, "evaluation": {"tasks": 5, "batch": 4}, "active_learning": {"queries": 1, "pool": 7}})
-    folder = RunFolder(tmp_path / "run")
-    folder.begin(config)
-    build.learner(config, build.tasks(config, "train")).save(folder.model)
+    config = {**TINY, "evaluation": {"tasks": 5, "batch": 4}, "active_learning": {"queries": 1, "pool": 7}}
+    folder = untrained(config, tmp_path / "run")
     assert evaluate.main(["--run", str(folder.path), "--active"]) == 0
     result = json.loads((folder.path / "active.json").read_text())
     assert result["labelled"] == [5, 6] and list(result["strategies"]) == ["variance", "random"] and result["tasks"] == 5

@@ -7,7 +7,7 @@ from stochlwta_tf.tasks import SPLITS, ImageTasks
 from stochlwta_tf.tasks.class_bank import ClassBank
 from stochlwta_tf.tasks.protocols import ProtocolName
 from stochlwta_tf.training import build, data_record
-from stochlwta_tf.training.run_folder import RunFolder
+from tests.helpers.untrained_runs import untrained
 
 SIZE, IMAGES = 12, 6
 
@@ -55,7 +55,4 @@ CONFIG = {
 def run(folder, protocol="standard"):
     """A run folder as after training under a protocol, of a learner with fresh weights."""
     config = configuration.from_dict({**CONFIG, "task": {**CONFIG["task"], "protocol": protocol}})
-    folder = RunFolder(folder)
-    folder.begin(config, data_record.describe({split: build.tasks(config, split) for split in SPLITS}))
-    build.learner(config, build.tasks(config, "train")).save(folder.model)
-    return folder
+    return untrained(config, folder, data_record.describe({split: build.tasks(config, split) for split in SPLITS}))
