@@ -32,12 +32,17 @@ def stein_direction(particles, gradients):
     count = particles.shape[0]
     if count == 1:
         return gradients
-    difference = particles[:, None] - particles[None]  # w_j − w_m at [j, m]
-    squares = tf.reduce_sum(tf.square(difference), -1)
+    # In products of matrices: the differences of all pairs would be M times as much memory, many times over in a meta-gradient. Distances of
+    # centred particles lose less to rounding.
+    centred, identity = particles - tf.reduce_mean(particles, 0), tf.eye(count, dtype=particles.dtype)
+    gram = tf.matmul(centred, centred, transpose_b=True)
+    norms = tf.reduce_sum(gram * identity, -1)
+    squares = tf.maximum(norms[:, None] + norms[None] - 2 * gram, 0)
     h = bandwidth(squares)
     kernel = tf.exp(-squares / h)
-    repulsion = -2 / h * tf.reduce_sum(kernel[:, :, None] * difference, 0)
-    return (tf.matmul(kernel, gradients, transpose_a=True) + repulsion) / count
+    # sum_j k(w_j, w_m) (w_j − w_m)
+    apart = tf.matmul(kernel - identity * tf.reduce_sum(kernel, 0), centred, transpose_a=True)
+    return (tf.matmul(kernel, gradients, transpose_a=True) - 2 / h * apart) / count
 
 
 def bandwidth(squares):
