@@ -32,8 +32,8 @@ def stein_direction(particles, gradients):
     count = particles.shape[0]
     if count == 1:
         return gradients
-    # In products of matrices: the differences of all pairs would be M times as much memory, many times over in a meta-gradient. Distances of
-    # centred particles lose less to rounding.
+    # In products of matrices: the differences of all pairs would be M times as much memory, many times over in a meta-gradient. The
+    # distances of centred particles lose less to rounding.
     centred, identity = particles - tf.reduce_mean(particles, 0), tf.eye(count, dtype=particles.dtype)
     gram = tf.matmul(centred, centred, transpose_b=True)
     norms = tf.reduce_sum(gram * identity, -1)
