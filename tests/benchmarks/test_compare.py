@@ -77,3 +77,23 @@ def test_the_readme_shows_the_kept_results(scripts):
     for line in [*report.about(files), *report.table([e for file in files for e in report.read(file)])]:
         assert line in readme
     assert (BENCHMARKS / "results" / "ratios.svg").is_file()
+
+
+def test_an_operation_takes_its_time_without_what_it_calls(scripts, tmp_path):
+    xplane_pb2 = pytest.importorskip("tensorflow.tsl.profiler.protobuf.xplane_pb2")
+    operations, space = scripts("operations"), xplane_pb2.XSpace()
+    plane = space.planes.add()
+    thread, other = plane.lines.add(), plane.lines.add()
+    events = [
+        (thread, "while:While", 0, 100),
+        (thread, "a/mul:Mul", 10, 20),
+        (thread, "mul:Mul", 40, 5),
+        (thread, "Thread::Process", 50, 9),
+    ]
+    events += [(thread, "conv:_MklNativeConv2D", 200, 7), (other, "x:XlaLaunch", 0, 50), (other, "Executable::ExecuteAsyncOnStream", 5, 40)]
+    for number, (line, name, start, duration) in enumerate(events):
+        plane.event_metadata[number].name = name
+        line.events.add(metadata_id=number, offset_ps=start, duration_ps=duration)
+    (tmp_path / "trace.xplane.pb").write_bytes(space.SerializeToString())
+    found = {kind: round(1e12 * seconds) for kind, seconds in operations.seconds_of_operations(tmp_path / "trace.xplane.pb").items()}
+    assert found == {"While": 75, "Mul": 25, "Conv2D": 7, "XlaLaunch": 10, "XLA programs": 40}
