@@ -2,8 +2,8 @@
 
     python benchmarks/operations.py omniglot_conv4_maml sinusoid_maml
 
-One core computes one operation after another. Shares are of the processor time of the process while it is traced; what is in no operation
-is TensorFlow's own work between them, and that of the tracing.
+Tasks are computed one after another, a vectorized batch as one. Shares are of the processor time of the process while it is traced; what is in no
+operation is TensorFlow's own work between them, and that of the tracing.
 """
 
 import argparse
@@ -21,13 +21,13 @@ import tensorflow as tf
 from workloads import WORKLOADS
 
 SECONDS = 1.0  # of processor time that are traced
-ONE_CORE = ("runtime.intra_op_threads=1", "learner.parallel_tasks=1")
+ONE_AFTER_ANOTHER = ("runtime.intra_op_threads=1", "learner.parallel_tasks=1")
 
 
 def traced(workload):
     """Processor time of a task in milliseconds, and the share of it that each kind of operation takes, the largest first."""
     work = WORKLOADS[workload]
-    spec, data = package.prepare(work.config, [*work.assignments, *ONE_CORE], work.predict)
+    spec, data = package.prepare(work.config, [*work.assignments, *ONE_AFTER_ANOTHER], work.predict)
     contestant = package.Contestant(spec, {k: v if v.dtype.kind != "f" else v.astype("float32") for k, v in data.items()}, {})
     contestant.run(contestant.multiple)
     start = time.process_time()

@@ -139,7 +139,7 @@ class BMAML(MetaGradientLearner):
 
         phi = stein_direction(particles, self.map_particles(gradient, particles, key))
         if self.inner_clip_norm is None and not any(v.constraint for v in self.network.trainable_variables):
-            return particles + self.inner_lr * phi  # as below, without taking the particles apart
+            return self.descend([particles], [-phi], self.inner_lr)[0]  # as below, without taking the particles apart
         return tf.stack([self.descend_particle(p, -d) for p, d in zip(tf.unstack(particles), tf.unstack(phi))])
 
     def map_particles(self, function, particles, key):
