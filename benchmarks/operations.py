@@ -2,8 +2,8 @@
 
     python benchmarks/operations.py omniglot_conv4_maml sinusoid_maml
 
-Tasks are computed one after another, a vectorized batch as one. Shares are of the processor time of the process while it is traced; what is in no
-operation is TensorFlow's own work between them, and that of the tracing.
+Tasks are computed one after another, a vectorized batch as one. Shares are of the processor time of the process while it is traced; what
+is in no operation is TensorFlow's own work between them, and that of the tracing.
 """
 
 import argparse
