@@ -26,17 +26,17 @@ class Layout:
         self.classes = spec["kind"] == "classification"
 
     def weight(self, array):
-        """A weight: kernels of convolutions, `[height, width, in, out]`, become `[out, in, height, width]`; others stay."""
-        if array.ndim != 4:
+        """A weight: kernels of convolutions, `[..., height, width, in, out]`, become `[..., out, in, height, width]`; others stay."""
+        if array.ndim < 4:
             return array
-        array = array[::-1, ::-1] if self.mirrored else array
-        return np.ascontiguousarray(array.transpose(3, 2, 0, 1))
+        array = np.flip(array, (-4, -3)) if self.mirrored else array
+        return np.ascontiguousarray(np.moveaxis(array, (-1, -2), (-4, -3)))
 
     def weight_back(self, array):
-        if array.ndim != 4:
+        if array.ndim < 4:
             return array
-        array = array.transpose(2, 3, 1, 0)
-        return array[::-1, ::-1] if self.mirrored else array
+        array = np.moveaxis(array, (-4, -3), (-1, -2))
+        return np.flip(array, (-4, -3)) if self.mirrored else array
 
     def channels_first(self, array, first):
         """Feature maps `[..., height, width, channels]` whose height is axis `first`; more than one axis may follow the width."""
