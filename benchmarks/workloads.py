@@ -38,7 +38,7 @@ _ONE_QUERY = ("task.train_queries=1", "training.meta_batch_size=16")
 _TEN_IMAGES = ("task.train_shot=2", "learner.inner_batch=null", "training.meta_batch_size=16")
 _SGD = (*_TEN_IMAGES, "learner.inner_optimizer=sgd")
 _EIGHT_TASKS = ("task.train_queries=1", "training.meta_batch_size=8")
-_SMALL_STEPS = ("optimizer.learning_rate=0.001",)  # on pictures of noise the configuration's own end in NaN
+_SMALL_STEPS = ("learner.inner_lr=0.0001", "optimizer.learning_rate=0.001")  # on pictures of noise the configuration's own end in NaN
 _FIVE_STEPS = ("learner.test_inner_steps=5",)
 
 WORKLOADS = {
