@@ -7,13 +7,14 @@ Each process of two has half of the machine's cores. Times are of meta-iteration
 
 import argparse
 import csv
-import json
+import functools
 import os
 import pathlib
-import socket
 import subprocess
 import sys
 import tempfile
+
+from local_cluster import local_cluster
 
 ROWS = 5  # of metrics.csv
 # Runs on two logical devices of the CPU, as on a machine with two GPUs.
@@ -26,43 +27,26 @@ tf.config.set_logical_device_configuration(cpu, [tf.config.LogicalDeviceConfigur
 sys.exit(train.main(sys.argv[1:]))
 """
 WAYS = {"one device": "none", "two logical devices": "mirrored", "two processes": "multi_worker"}  # and their distributions
-TRAIN = [sys.executable, "-m", "stochlwta_tf.cli.train"]
 COLUMNS = ["config", "ways", "seconds", "core_seconds", "seconds_ratio", "core_seconds_ratio"]
 
 
 def run(way, arguments):
-    """Trains in one way, and waits for the end."""
-    if way == "one device":
-        commands, places = [TRAIN], [None]
-    elif way == "two logical devices":
-        commands, places = [[sys.executable, "-c", MIRRORED]], [None]
-    else:
-        addresses = [f"127.0.0.1:{port}" for port in free_ports(2)]
-        commands, places = [TRAIN, TRAIN], [0, 1]
-    cores, started = sorted(os.sched_getaffinity(0)), []
-    for command, place in zip(commands, places):
-        environment, share = {"TF_CPP_MIN_LOG_LEVEL": "3", **os.environ}, cores
-        if place is not None:
-            environment["TF_CONFIG"] = json.dumps({"cluster": {"worker": addresses}, "task": {"type": "worker", "index": place}})
-            share = cores[place :: len(places)]
-        process = subprocess.Popen(
-            [*command, *arguments, f"runtime.distribution={WAYS[way]}"],
-            env=environment,
+    """Trains in one way, waits for the end, and returns how many processes it took."""
+    train = [sys.executable, "-c", MIRRORED] if way == "two logical devices" else [sys.executable, "-m", "stochlwta_tf.cli.train"]
+    clusters = [{"TF_CONFIG": text} for text in local_cluster(2)] if way == "two processes" else [{}]
+    cores = sorted(os.sched_getaffinity(0))
+    started = [
+        subprocess.Popen(
+            [*train, *arguments, f"runtime.distribution={WAYS[way]}"],
+            env={"TF_CPP_MIN_LOG_LEVEL": "3", **os.environ, **variables},
             stdout=subprocess.DEVNULL,
-            preexec_fn=lambda share=share: os.sched_setaffinity(0, share),
+            preexec_fn=functools.partial(os.sched_setaffinity, 0, cores[place :: len(clusters)]),
         )
-        started.append(process)
+        for place, variables in enumerate(clusters)
+    ]
     if any([process.wait() for process in started]):
         raise SystemExit(f"{way}: the training failed.")
     return len(started)
-
-
-def free_ports(count):
-    sockets = [socket.create_server(("127.0.0.1", 0)) for _ in range(count)]
-    ports = [s.getsockname()[1] for s in sockets]
-    for s in sockets:
-        s.close()
-    return ports
 
 
 def of_an_iteration(metrics, processes):

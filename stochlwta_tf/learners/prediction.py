@@ -92,7 +92,7 @@ class Prediction(NamedTuple):
 
 
 def too_many(classes: int, outputs: int) -> str:
-    """What is wrong with so many classes for a network of so many outputs, in words; empty where they fit."""
+    """The text of the error if there are more classes than outputs of the network; empty if not."""
     if classes <= outputs:
         return ""
     advice = "leave some out, or train with a larger task.way"

@@ -3,7 +3,6 @@
 import json
 import os
 import signal
-import socket
 import subprocess
 import sys
 import time
@@ -13,6 +12,7 @@ import pytest
 import tensorflow as tf
 import yaml
 
+from benchmarks.local_cluster import local_cluster
 from stochlwta_tf.config import configuration
 from stochlwta_tf.errors import ConfigurationError
 from stochlwta_tf.training import workers
@@ -66,22 +66,14 @@ def test_the_chief_comes_before_the_workers():
     assert [workers._place(text) for text in texts] == [(0, 3), (1, 3), (2, 3)]
 
 
-def start(arguments, log, index=None, ports=()):
+def start(arguments, log, place=None):
+    """A process; `place` is the `TF_CONFIG` of a worker."""
     path = os.pathsep.join([str(REPOSITORY), os.environ.get("PYTHONPATH", "")])
     environment = {**os.environ, "PYTHONPATH": path}
-    if index is not None:
-        cluster = {"worker": [f"127.0.0.1:{port}" for port in ports]}
-        environment["TF_CONFIG"] = json.dumps({"cluster": cluster, "task": {"type": "worker", "index": index}})
+    if place is not None:
+        environment["TF_CONFIG"] = place
     with log.open("a") as file:
         return subprocess.Popen([sys.executable, "-m", *map(str, arguments)], env=environment, stdout=file, stderr=file)
-
-
-def free_ports(count):
-    sockets = [socket.create_server(("127.0.0.1", 0)) for _ in range(count)]
-    ports = [s.getsockname()[1] for s in sockets]
-    for s in sockets:
-        s.close()
-    return ports
 
 
 def state(folder):
@@ -98,11 +90,10 @@ def divided(tmp_path_factory):
     def run(distribution):
         out, log = place / distribution, place / f"{distribution}.log"
         if not out.exists():
-            count = 2 if distribution == "multi_worker" else 1
-            ports = free_ports(count)
+            places = local_cluster(2) if distribution == "multi_worker" else [None]
             command = ["tests.helpers.divided", distribution, out]
-            processes = [start(command, log, index if count > 1 else None, ports) for index in range(count)]
-            assert [process.wait() for process in processes] == [0] * count, log.read_text()[-3000:]
+            processes = [start(command, log, place) for place in places]
+            assert [process.wait() for process in processes] == [0] * len(places), log.read_text()[-3000:]
         return out
 
     return run
@@ -135,15 +126,15 @@ def test_a_worker_that_is_killed_and_started_again_goes_on_with_the_others(tmp_p
     given["training"] |= {"iterations": 600, "log_every": 10, "validate_every": 0, "keep_best": False}
     (tmp_path / "tiny.yaml").write_text(yaml.safe_dump(given))
     command = ["stochlwta_tf.cli.train", "--config", tmp_path / "tiny.yaml", "--out", tmp_path / "run"]
-    ports, metrics = free_ports(2), tmp_path / "run" / "metrics.csv"
-    processes = {index: start(command, tmp_path / f"{index}.log", index, ports) for index in range(2)}
+    places, metrics = local_cluster(2), tmp_path / "run" / "metrics.csv"
+    processes = {index: start(command, tmp_path / f"{index}.log", place) for index, place in enumerate(places)}
     end = time.monotonic() + 900
     while len(read(metrics)) < 5:
         assert all(process.poll() is None for process in processes.values()) and time.monotonic() < end
         time.sleep(0.1)
     processes[killed].send_signal(signal.SIGKILL)
     processes[killed].wait()
-    processes[killed] = start(command, tmp_path / f"{killed}.log", killed, ports)
+    processes[killed] = start(command, tmp_path / f"{killed}.log", places[killed])
     assert [process.wait(timeout=1200) for process in processes.values()] == [0, 0]
     assert "another worker has ended" in (tmp_path / f"{1 - killed}.log").read_text()
     assert [int(row["iteration"]) for row in read(metrics)] == list(range(10, 601, 10))
