@@ -39,7 +39,7 @@ def test(config):
 
 def timed(config):
     """The settings that repetitions of one timing share, as plain values: the training, and how its tasks are computed."""
-    values, at_once = config.resolved(), ("steps_per_execution", "micro_batch")
+    values, at_once = config.resolved(), ("steps_per_execution", "jit_compile", "micro_batch")
     return {**training(config), "learner": values["learner"], **{key: values["training"][key] for key in at_once}}
 
 

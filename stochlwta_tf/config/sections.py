@@ -51,6 +51,8 @@ class Training(Section):
         keep_best: Whether the model is the one of the best validation, not the last; needs `validate_every`.
         patience: Validations in a row that do not beat the best one, after which the training ends; null for all iterations.
         steps_per_execution: Meta-iterations in one call of the compiled graph; more is faster where an iteration takes milliseconds.
+        jit_compile: Whether these are one XLA program, outer steps too: faster where an iteration takes a few milliseconds, slower for
+            larger networks. It plays no part where tasks do not run vectorised under XLA, nor with `micro_batch` or a distribution.
         micro_batch: Tasks of a meta-iteration at once, over which the meta-gradient is accumulated; null for all.
         initial_weights: A run's folder or a `.keras` file whose weights the training starts from; null for fresh ones.
         extensions: The iterations at which a finished run went on (`train.py --extend`); the schedule runs anew from the last of them.
@@ -67,6 +69,7 @@ class Training(Section):
     keep_best: bool = False
     patience: Count | None = None
     steps_per_execution: Count = 1
+    jit_compile: bool = False
     micro_batch: Count | None = None
     initial_weights: str | None = None
     extensions: tuple[Count, ...] = ()

@@ -1,7 +1,6 @@
 """The base of all learners: a Keras model that wraps a network, adapts it to tasks and meta-trains it."""
 
 import functools
-import inspect
 import json
 import os
 from collections.abc import Sequence
@@ -20,18 +19,15 @@ from stochlwta_tf.layers.model_shapes import shapes_of
 from stochlwta_tf.learners.adapted_model import AdaptedModel
 from stochlwta_tf.learners.compiled_model import TRAINING_ONLY
 from stochlwta_tf.learners.final_activation import warn_of_probabilities
-from stochlwta_tf.learners.micro_batches import MicroBatches
-from stochlwta_tf.learners.monitoring import set_direction
+from stochlwta_tf.learners.outer_loop import OuterLoop
 from stochlwta_tf.learners.precision import check_precision
-from stochlwta_tf.learners.replicas import Replicas
 from stochlwta_tf.learners.task_runner import TaskRunner, own_function
-from stochlwta_tf.learners.toolkit import MethodToolkit
 from stochlwta_tf.tasks.task import Task
 
 _DRAWS = 4  # the paper's B
 
 
-class MetaLearner(MethodToolkit):
+class MetaLearner(OuterLoop):
     """A network together with a way to adapt it to a task and to learn from many.
 
     A method is a subclass with two or three pure functions of one task, all on plain tensors (`psi` are the values of
@@ -78,8 +74,6 @@ class MetaLearner(MethodToolkit):
     >>> learner.adapt_to(support_x, support_y).predict(query_x).mean
     """
 
-    #: The examples on which `task_update` computes its score.
-    train_score = "support"
     renamed_options = {"saturation": "probability_clip"}
 
     def __init__(
@@ -178,92 +172,6 @@ class MetaLearner(MethodToolkit):
         """Averages `[tasks, B, query, outputs]` over draws: class probabilities, or regression means."""
         return self.likelihood.predictive(tf.experimental.numpy.moveaxis(draws, 1, 0))
 
-    # Keras.
-
-    def compile(
-        self,
-        optimizer: str | keras.optimizers.Optimizer = "sgd",
-        steps_per_execution: int = 1,
-        micro_batch: int | None = None,
-        replicas: tuple[tf.distribute.Strategy, int] | None = None,
-        **kwargs: Any,
-    ) -> None:
-        """Sets the optimizer of the outer step.
-
-        Args:
-            optimizer: A Keras optimizer or its name.
-            steps_per_execution: Meta-iterations in one call of the compiled function.
-            micro_batch: Tasks of a batch at once in training, which bounds the memory; all by default. See `MicroBatches`.
-            replicas: A `tf.distribute` strategy, and how many of its replicas are this process's, which batches are divided over in
-                training and validation; none by default. See `Replicas`.
-            **kwargs: As `keras.Model.compile`, except that a loss or metrics are the learner's own.
-
-        Raises:
-            ValueError: If `loss` or `metrics` is given: a learner computes its own.
-        """
-        for argument in ("loss", "metrics", "weighted_metrics", "loss_weights"):
-            if kwargs.pop(argument, None):
-                raise ValueError(f"A learner computes its own loss and metrics. Received: {argument}")
-        # XLA is inside the step, around the pure part: compiled by Keras it would fail under a distribution strategy.
-        kwargs.pop("jit_compile", None)
-        # The network scales its own gradients (`precision`): an optimizer that divides by a scale would shrink the meta-gradient.
-        kwargs.pop("auto_scale_loss", None)
-        if isinstance(optimizer, keras.optimizers.LossScaleOptimizer):
-            raise ValueError("A learner scales its own losses: give it the optimizer itself. Received: LossScaleOptimizer")
-        super().compile(optimizer, steps_per_execution=steps_per_execution, jit_compile=False, auto_scale_loss=False, **kwargs)
-        runner = MicroBatches(self.task_runner, micro_batch) if micro_batch else self.task_runner
-        self.batch_runner = Replicas(runner, *replicas) if replicas else runner
-        self.forget_compiled("update", "evaluate")
-        self.optimizer.build(self.trainable_variables)  # or loading weights would skip the optimizer's with no more than a warning
-
-    def compile_from_config(self, config: dict[str, Any]) -> None:
-        # Keras leaves a model with its own `compile` uncompiled on loading, and its optimizer's state unread.
-        self.compile(**keras.saving.deserialize_keras_object(config))
-
-    @functools.wraps(keras.Model.fit)
-    def fit(self, *args: Any, **kwargs: Any) -> keras.callbacks.History:
-        given = inspect.signature(super().fit).bind(*args, **kwargs).arguments
-        if "shuffle" not in given:
-            kwargs["shuffle"] = False  # a data set decides its own order; of Keras's True for one there is a warning
-        callbacks = given.get("callbacks")
-        set_direction(callbacks, self.likelihood.score_name, self.likelihood.higher_is_better)
-        return super().fit(*args, **kwargs)
-
-    def export(self, filepath: str | os.PathLike, *args: Any, input_signature: Any = None, **kwargs: Any) -> Any:
-        """As `keras.Model.export`, of the network before any adaptation; the signature is known from the network."""
-        if input_signature is None:
-            input_signature = [keras.InputSpec(shape=(None, *self.example_shape), dtype=self.network.input_dtype)]
-        return super().export(filepath, *args, input_signature=input_signature, **kwargs)
-
-    def train_step(self, data: dict[str, tf.Tensor]) -> dict[str, tf.Tensor]:
-        gradient, (loss, score) = self.meta_gradient(Task(**data))
-        finite = tf.reduce_all([tf.math.is_finite(loss), *map(self.finite_for_optimizer, gradient)])
-        with tf.control_dependencies([tf.debugging.Assert(finite, ["The loss or the meta-gradient is not finite."])]):
-            replicas = tf.distribute.get_strategy().num_replicas_in_sync  # Keras optimizers sum over replicas
-            trained, carried = self.parted(gradient)
-            self.optimizer.apply([g / replicas for g in trained], self.trainable_variables)
-            for variable, difference in zip(self.carried, carried, strict=True):
-                variable.assign_sub(difference)
-        self._loss_metric.update_state(loss)
-        self._train_score_metric.update_state(score)
-        norm = tf.sqrt(tf.add_n([tf.reduce_sum(tf.square(tf.cast(g, "float32"))) for g in trained]))
-        return {**{m.name: m.result() for m in (self._loss_metric, self._train_score_metric)}, "gradient_norm": norm}
-
-    def test_step(self, data: dict[str, tf.Tensor]) -> dict[str, tf.Tensor]:
-        """Loss and score over the tasks whose predictions are finite, and the fraction of tasks that diverged.
-
-        A task of NaN would otherwise count as a prediction of class 0.  If every task diverged, loss and score are NaN.
-        """
-        evaluate = self.compiled_function("evaluate", lambda: self.batch_runner.map(self.task_evaluate))
-        loss, score = evaluate(*self.current_values(), Task(**data))
-        finite = tf.math.is_finite(loss) & tf.math.is_finite(score)
-        for metric, values in ((self._loss_metric, loss), (self._score_metric, score)):
-            metric.update_state(tf.where(finite, values, tf.zeros_like(values)), sample_weight=tf.cast(finite, values.dtype))
-        self._diverged_metric.update_state(tf.cast(~finite, loss.dtype))
-        none = tf.equal(self._diverged_metric.result(), 1.0)
-        logs = {m.name: tf.where(none, float("nan"), m.result()) for m in (self._loss_metric, self._score_metric)}
-        return {**logs, self._diverged_metric.name: self._diverged_metric.result()}
-
     def adapt_to(
         self, support_x: ArrayLike, support_y: ArrayLike, seed: int = 0, batch_statistics: Literal["support", "transductive"] = "support"
     ) -> AdaptedModel:
@@ -290,9 +198,13 @@ class MetaLearner(MethodToolkit):
         """
         return AdaptedModel(self, support_x, support_y, seed, batch_statistics)
 
-    @property
-    def metrics(self) -> list[keras.metrics.Metric]:
-        return [self._loss_metric, self._score_metric, self._train_score_metric, self._diverged_metric]
+    # Keras.
+
+    def export(self, filepath: str | os.PathLike, *args: Any, input_signature: Any = None, **kwargs: Any) -> Any:
+        """As `keras.Model.export`, of the network before any adaptation; the signature is known from the network."""
+        if input_signature is None:
+            input_signature = [keras.InputSpec(shape=(None, *self.example_shape), dtype=self.network.input_dtype)]
+        return super().export(filepath, *args, input_signature=input_signature, **kwargs)
 
     def call(self, x: tf.Tensor, training: bool = False) -> tf.Tensor:
         """The network before any adaptation."""

@@ -24,6 +24,10 @@ def runtime(config):
     import tensorflow as tf
 
     os.environ.setdefault("XLA_FLAGS", XLA_FLAGS)
+    if config.training.jit_compile:
+        # Within such a program XLA's threads wait for one another longer than they compute; each core better has a process of its own.
+        with contextlib.suppress(RuntimeError):  # TensorFlow has started: slower, no error
+            tf.config.threading.set_intra_op_parallelism_threads(1)
     gpus = tf.config.list_physical_devices("GPU")
     if config.runtime.device == "gpu" and not gpus:
         raise ConfigurationError("runtime.device must be cpu or auto where TensorFlow finds no GPU. Received: runtime.device=gpu.")
@@ -117,7 +121,7 @@ def learner(config, distribution, **compile_arguments):
     with _named("learner"):
         made = LEARNERS[config.learner.name](network, likelihood=distribution.likelihood, **config.learner.options())
         training = config.training
-        own = {"steps_per_execution": training.steps_per_execution, "micro_batch": training.micro_batch}
+        own = {name: getattr(training, name) for name in ("steps_per_execution", "jit_compile", "micro_batch")}
         made.compile(optimizer(config), **{**own, **compile_arguments})
         made.get_config()  # a model that cannot be saved is found before it is trained
     for_test(made, config)
