@@ -1,5 +1,6 @@
 """MAML, and its first-order approximation FOMAML."""
 
+import functools
 from typing import Annotated, Any, Literal
 
 import keras
@@ -86,12 +87,24 @@ class MAML(MetaGradientLearner):
         losses = []
         for i in range(self.inner_steps + 1):
             if i == self.inner_steps or (self.multi_step_loss and i):
-                key = random.fold_in(task.key, i, Stream.META_LOSS)
-                loss, outputs = self.query_loss(weights, state, task, key, "mean", f"meta-loss after {i} steps")
+                loss, score = self.loss_after(i, weights, state, task)
                 losses.append(loss)
             if i < self.inner_steps:  # unrolled: XLA has no gradient of a loop of tf.vectorized_map
                 weights, state = self.inner_step(i, weights, state, rates, task.support_x, task.support_y, task.key)
-        return tf.add_n(losses) / len(losses), self.query_score(task, outputs[None])
+        return tf.add_n(losses) / len(losses), score
+
+    def loss_after(self, steps, weights, state, task):
+        """The query loss of the weights after a number of inner steps, and the score."""
+        key = random.fold_in(task.key, steps, Stream.META_LOSS)
+        loss, outputs = self.query_loss(weights, state, task, key, "mean", f"meta-loss after {steps} steps")
+        return loss, self.query_score(task, outputs[None])
+
+    def task_update(self, psi, state, task):
+        if self.order == 2 or self.learn_inner_rates or self.multi_step_loss:
+            return super().task_update(psi, state, task)
+        # No gradient goes through the inner steps, so they may be a loop, which takes the memory of one step.
+        weights, state = self.adapt(psi, state, task.support_x, task.support_y, task.key, self.inner_steps)
+        return self.update_by(functools.partial(self.loss_after, self.inner_steps), weights, state, task)
 
 
 @keras.saving.register_keras_serializable(package="stochlwta_tf")

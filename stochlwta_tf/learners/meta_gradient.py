@@ -80,12 +80,16 @@ class MetaGradientLearner(MetaLearner):
         raise NotImplementedError(f"{type(self).__name__} must implement meta_loss(psi, state, task).")
 
     def task_update(self, psi, state, task):
+        return self.update_by(self.meta_loss, psi, state, task)
+
+    def update_by(self, meta_loss, psi, state, task):
+        """The gradient at psi of `meta_loss(psi, state, task)`, which is shaped like psi, and (loss, score)."""
         if task.query_x.shape[0] == 0:
             raise ValueError(f"The meta-loss of {type(self).__name__} needs queries in training tasks. Received: train_queries=0")
         psi = list(psi)
         with tf.GradientTape() as tape:
             tape.watch(psi)
-            loss, score = self.meta_loss(psi, state, task)
+            loss, score = meta_loss(psi, state, task)
         return self.gradient(tape, loss, psi), (loss, score)
 
 

@@ -66,6 +66,29 @@ def test_first_order_is_the_gradient_at_the_adapted_weights():
     assert max(float(tf.reduce_max(tf.abs(a - b))) for a, b in zip(first, second)) > 1e-2
 
 
+def test_first_order_learns_rates_as_from_their_gradient_alone():
+    """With learned rates the steps are unrolled; at the same rates the weights' meta-gradient is that of the loop."""
+    keras.utils.set_random_seed(0)
+    network = networks.mlp((1,), 1, units=(6,), activation="tanh")
+    settings = dict(likelihood="gaussian", inner_lr=0.05, inner_steps=3, runner="loop")
+    loop, unrolled = (FOMAML(network, **settings, learn_inner_rates=learned) for learned in (False, True))
+    gradients = [learner.values_of(learner.meta_gradient(point_tasks())[0], network.trainable_variables)[0] for learner in (loop, unrolled)]
+    for own, other in zip(*gradients, strict=True):
+        np.testing.assert_allclose(own, other, rtol=1e-5, atol=1e-7)
+
+
+@pytest.mark.parametrize(("kind", "grows"), [(FOMAML, False), (MAML, True)])
+def test_the_program_of_first_order_steps_does_not_grow_with_their_number(kind, grows):
+    def operations(steps):
+        network = networks.mlp((1,), 1, units=(6,))
+        learner = kind(network, likelihood="gaussian", inner_steps=steps, runner="loop")
+        traced = tf.function(learner.task_update).get_concrete_function(*learner.current_values(), one(point_tasks(), 0))
+        graph = traced.graph.as_graph_def()
+        return len(graph.node) + sum(len(function.node_def) for function in graph.library.function)
+
+    assert (operations(4) > operations(2)) == grows
+
+
 def test_impossible_order():
     with pytest.raises(ValueError, match="Received: order=3"):
         MAML(networks.mlp((1,), 1), order=3)
