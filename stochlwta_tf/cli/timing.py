@@ -59,7 +59,7 @@ def _main(arguments):
             raise UserError("none of the suite's columns is a time or a number of parameters with a configuration in this version.")
         # One process has one setting of threads: the first's if all agree, else TensorFlow's own.
         first = (configs + counted)[0]
-        if any(config.runtime != first.runtime for config in configs):
+        if len({json.dumps(config.runtime.model_dump(exclude={"precision"})) for config in (first, *configs)}) > 1:
             values = {**first.resolved(), "runtime": {"device": first.runtime.device}}
             first = configuration.from_dict(values)
         build.runtime(first)

@@ -18,6 +18,7 @@ def training(config):
         "learner": _learner(values["learner"]),
         "optimizer": values["optimizer"],
         "training": {key: values["training"][key] for key in ("meta_batch_size", "initial_weights", "extensions")},
+        "precision": values["runtime"]["precision"],
     }
 
 

@@ -120,7 +120,7 @@ class ActiveLearning(Section):
 
 
 class Runtime(Section):
-    """What TensorFlow runs on; takes effect only before TensorFlow has started.
+    """What TensorFlow runs on; all but `precision` takes effect only before TensorFlow has started.
 
     Attributes:
         device: `cpu`, `gpu`, or `auto` for a GPU where there is one.
@@ -128,9 +128,12 @@ class Runtime(Section):
         inter_op_threads: Operations at a time; null for TensorFlow's choice.
         distribution: What the tasks of a training are divided over: `none`, one device; `mirrored`, all GPUs; `multi_worker`, the
             processes in the environment variable `TF_CONFIG`.
+        precision: Dtype policy of the network's layers, a part of the model; null for Keras's own, float32 unless set otherwise. In
+            the mixed ones weights, likelihood, KL terms, batch statistics and outer step are in float32.
     """
 
     device: Literal["auto", "cpu", "gpu"] = "auto"
     intra_op_threads: Count | None = None
     inter_op_threads: Count | None = None
     distribution: Literal["none", "mirrored", "multi_worker"] = "none"
+    precision: Literal["float32", "float64", "mixed_float16", "mixed_bfloat16"] | None = None

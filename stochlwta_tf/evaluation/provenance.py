@@ -28,6 +28,10 @@ def configured(folder, assignments, tasks=None):
     config = configuration.load(folder.config, [*assignments, *([f"evaluation.tasks={tasks}"] if tasks is not None else [])])
     if config.protocol != run.protocol:
         raise ConfigurationError(f"use --protocol to test under another protocol. Received: --set task.protocol={config.protocol}.")
+    if config.runtime.precision != run.runtime.precision:
+        raise ConfigurationError(
+            f"runtime.precision is a part of the trained model: {run.runtime.precision}. Received: {config.runtime.precision}."
+        )
     return run, config
 
 

@@ -116,7 +116,7 @@ def learner(config, distribution, **compile_arguments):
     from stochlwta_tf.networks import NETWORKS
 
     keras.utils.set_random_seed(config.seed)
-    with _named("network"):
+    with _named("network"), _dtype_policy(config.runtime.precision):
         network = NETWORKS[config.network.name](distribution.input_shape, distribution.outputs, **config.network.options())
     with _named("learner"):
         made = LEARNERS[config.learner.name](network, likelihood=distribution.likelihood, **config.learner.options())
@@ -181,6 +181,20 @@ def saved_learner(path, distribution=None):
 def optimizer(config):
     """The Keras optimizer of the outer step."""
     return optimizers.build(config.optimizer, config.training.iterations, max(config.training.extensions, default=0))
+
+
+@contextlib.contextmanager
+def _dtype_policy(name):
+    """Lets layers take a dtype policy at their construction; None leaves Keras's own."""
+    import keras
+
+    before = keras.config.dtype_policy()
+    if name is not None:
+        keras.config.set_dtype_policy(name)
+    try:
+        yield
+    finally:
+        keras.config.set_dtype_policy(before)
 
 
 @contextlib.contextmanager
