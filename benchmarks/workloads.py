@@ -39,6 +39,8 @@ _TEN_IMAGES = ("task.train_shot=2", "learner.inner_batch=null", "training.meta_b
 _SGD = (*_TEN_IMAGES, "learner.inner_optimizer=sgd")
 _EIGHT_TASKS = ("task.train_queries=1", "training.meta_batch_size=8")
 _SMALL_STEPS = ("learner.inner_lr=0.0001", "optimizer.learning_rate=0.001")  # on pictures of noise the configuration's own end in NaN
+_FOUR_TASKS = ("task.train_queries=1", "training.meta_batch_size=4")  # large pictures: more would take minutes for each measurement
+_TWO_TASKS = ("task.train_queries=1", "training.meta_batch_size=2")
 _FIVE_STEPS = ("learner.test_inner_steps=5",)
 
 WORKLOADS = {
@@ -50,10 +52,10 @@ WORKLOADS = {
     "omniglot_conv4_stochlwta": Workload("conv4 StochLWTA, Omniglot 5-way", "omniglot_5w1s_stochlwta_conv4_tuned", _TEN_IMAGES),
     "omniglot_conv4_reptile": Workload("conv4 Reptile by SGD, Omniglot 5-way", "omniglot_5w1s_reptile", _SGD),
     "omniglot_conv4_bmaml": Workload("conv4 BMAML, Omniglot 5-way 1-shot", "omniglot_5w1s_bmaml", _EIGHT_TASKS),
-    "miniimagenet_conv4_maml": Workload("conv4 MAML, mini-ImageNet 5-way 1-shot", "miniimagenet_5w1s_maml"),
-    "miniimagenet_conv4_fomaml": Workload("conv4 FOMAML, mini-ImageNet 5-way 1-shot", "miniimagenet_5w1s_fomaml"),
+    "miniimagenet_conv4_maml": Workload("conv4 MAML, mini-ImageNet 5-way 1-shot", "miniimagenet_5w1s_maml", _TWO_TASKS),
+    "miniimagenet_conv4_fomaml": Workload("conv4 FOMAML, mini-ImageNet 5-way 1-shot", "miniimagenet_5w1s_fomaml", _FOUR_TASKS),
     "miniimagenet_conv4_stochlwta": Workload(
-        "conv4 StochLWTA, mini-ImageNet 5-way 1-shot", "miniimagenet_5w1s_stochlwta_conv4", ("training.meta_batch_size=10",)
+        "conv4 StochLWTA, mini-ImageNet 5-way 1-shot", "miniimagenet_5w1s_stochlwta_conv4", ("training.meta_batch_size=4",)
     ),
     "sinusoid_maml": Workload("MAML, sinusoids", "sinusoid_default_maml"),
     "sinusoid_stochlwta": Workload("StochLWTA, sinusoids", "sinusoid_default"),
