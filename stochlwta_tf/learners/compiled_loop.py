@@ -25,7 +25,6 @@ def compiled_loop(learner: Any, iterations: int) -> Callable:
 
     >>> learner.compile("adam", steps_per_execution=100, jit_compile=True)  # makes `fit` use it
     """
-
     # In one shard: XLA runs what is independent side by side itself, and would compile every shard anew.
     update = TaskRunner(vectorized=True, xla=True, parallel_tasks=1).mean(learner.task_update)
 
@@ -37,9 +36,11 @@ def compiled_loop(learner: Any, iterations: int) -> Callable:
             logs = tf.cond(finite, lambda: learner.outer_step(gradient, loss, score), lambda: logs)
             return i + 1, finite, logs
 
+        def goes_on(i: tf.Tensor, finite: tf.Tensor, _: Any) -> tf.Tensor:
+            return finite & (i < count)
+
         start = (tf.constant(0), tf.constant(True), learner.empty_logs())
-        going = lambda i, finite, _: finite & (i < count)  # noqa: E731
-        return tf.while_loop(going, iteration, start, maximum_iterations=iterations)[1:]
+        return tf.while_loop(goes_on, iteration, start, maximum_iterations=iterations)[1:]
 
     program = own_function(loop, jit_compile=True)
 

@@ -91,9 +91,11 @@ class OuterLoop(MethodToolkit):
         return super().fit(*args, **kwargs)
 
     def make_train_function(self, force: bool = False) -> None:
-        runner, own_step = self.batch_runner, type(self).train_step is not OuterLoop.train_step
+        runner, kind = self.batch_runner, type(self)
         whole = isinstance(runner, TaskRunner) and runner.vectorized and runner.xla
-        if not (self._one_program and whole) or own_step or self.run_eagerly:
+        # What a subclass changes in a step would play no part in the program.
+        changed = (kind.train_step, kind.meta_gradient) != (OuterLoop.train_step, OuterLoop.meta_gradient)
+        if not (self._one_program and whole) or changed or self.run_eagerly:
             super().make_train_function(force)
         elif self.train_function is None or force:
             self.train_function = compiled_loop(self, self.steps_per_execution)
