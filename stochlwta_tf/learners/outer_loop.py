@@ -28,14 +28,11 @@ class OuterLoop(MethodToolkit):
 
     #: The examples on which `task_update` computes its score.
     train_score = "support"
+    _one_program = False
     _loss_metric: keras.metrics.Metric
     _score_metric: keras.metrics.Metric
     _train_score_metric: keras.metrics.Metric
     _diverged_metric: keras.metrics.Metric
-
-    def __init__(self, **kwargs: Any) -> None:
-        super().__init__(**kwargs)
-        self._one_program = False
 
     def compile(
         self,
