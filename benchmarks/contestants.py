@@ -134,10 +134,7 @@ class Contestant:
         self.tasks = built["tasks"]
         first, second = (self.ask("run", iterations=built["multiple"]) for _ in range(2))
         self.compile = {name: max(0.0, first[name] - second[name]) for name in ("wall", "cpu")}
-        # Of short calls the second is still slow.
-        calls = max(1, round(seconds / 4 / max(second["cpu"], 1e-6)))
-        steady = self.ask("run", iterations=calls * built["multiple"])["cpu"] / calls
-        self.iterations = built["multiple"] * max(1, round(seconds / max(steady, 1e-6)))
+        self.iterations = built["multiple"] * max(1, round(seconds / max(second["cpu"], 1e-6)))
 
     def measure(self):
         """One repetition: seconds for each task, by the clock and of processor time."""

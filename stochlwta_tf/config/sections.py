@@ -124,7 +124,7 @@ class Runtime(Section):
 
     Attributes:
         device: `cpu`, `gpu`, or `auto` for a GPU where there is one.
-        intra_op_threads: Threads inside an operation; null for TensorFlow's choice.
+        intra_op_threads: Threads inside an operation; null for TensorFlow's choice, or for one with `training.jit_compile`.
         inter_op_threads: Operations at a time; null for TensorFlow's choice.
         distribution: What the tasks of a training are divided over: `none`, one device; `mirrored`, all GPUs; `multi_worker`, the
             processes in the environment variable `TF_CONFIG`.
