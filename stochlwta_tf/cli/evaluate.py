@@ -80,7 +80,6 @@ def _main(arguments):
             if arguments.out:
                 folder.figure = folder.evaluation.with_suffix(".png")
             run_test(tested, folder, distribution, trained.classes)
-            print(f"The result is in {folder.evaluation}.")
 
 
 if __name__ == "__main__":

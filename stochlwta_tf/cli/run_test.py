@@ -1,14 +1,20 @@
 """The test of a run's model: predict, measure, write, draw, print."""
 
+from typing import NamedTuple
+
 import numpy as np
 from rich.console import Console
 from rich.table import Table
 
 from stochlwta_tf import metrics
-from stochlwta_tf.evaluation import in_batches, inner_steps, predict, tested, uncertainty
+from stochlwta_tf.config import configuration
+from stochlwta_tf.config.configuration import Configuration
+from stochlwta_tf.evaluation import in_batches, inner_steps, predict_alike, tested, uncertainty
 from stochlwta_tf.evaluation.result import result_of
 from stochlwta_tf.figures import predictions as predictions_figure
 from stochlwta_tf.figures import style, titles
+from stochlwta_tf.layers.batch_normalization import normalizes
+from stochlwta_tf.learners import MetaLearner
 from stochlwta_tf.measures import MEASURES
 from stochlwta_tf.training import board, build, data_record
 from stochlwta_tf.training.run_folder import RunFolder, replacing, write_json
@@ -31,20 +37,57 @@ def run_test(config, folder, distribution, trained):
     Raises:
         UserError: The model cannot be loaded, does not fit the tasks, or the result cannot be written.
     """
-    learner = build.for_test(build.saved_learner(folder.model, distribution), config)
-    n = config.evaluation.tasks
-    # What uncertainty is worth is measured on all predictions together, else those of a batch are enough at a time.
-    together = config.evaluation.uncertainty
-    batches = [predict(learner, distribution, n, True)] if together else in_batches(learner, distribution, n, True)
-    found = tested(batches, distribution.rules)
-    if config.evaluation.uncertainty:
+    saved = build.saved_learner(folder.model, distribution)
+    tests = [_Test(config, build.for_test(saved, config), folder)]
+    if config.evaluation.both_statistics and normalizes(tests[0].learner.network):
+        tests.append(_with_other_statistics(tests[0], saved))
+    found = _tested(tests, distribution)
+    results = [_finished(test, tested, distribution, trained) for test, tested in zip(tests, found, strict=True)]
+    return results[0]
+
+
+class _Test(NamedTuple):
+    config: Configuration
+    learner: MetaLearner
+    folder: RunFolder  # which says where the result goes
+
+
+def _with_other_statistics(test, saved):
+    """The test with the batch statistics that are not those of another."""
+    other = "support" if test.learner.batch_statistics == "transductive" else "transductive"
+    values = test.config.resolved()
+    values["evaluation"]["batch_statistics"] = other
+    config, folder = configuration.from_dict(values, where="evaluation.both_statistics"), RunFolder(test.folder.path)
+    own = test.folder.evaluation
+    folder.evaluation = own.with_stem(f"{own.stem}-batch_statistics{other}")
+    folder.figure = folder.evaluation.with_suffix(".png")
+    return _Test(config, build.for_test(saved, config), folder)
+
+
+def _tested(tests, distribution):
+    """Yields what was `Tested` in each of several tests, whose learners adapt alike."""
+    config, folder, learners, rules = tests[0].config, tests[0].folder, [test.learner for test in tests], distribution.rules
+    n, of_uncertainty = config.evaluation.tasks, config.evaluation.uncertainty
+    if len(tests) == 1 and not of_uncertainty:  # the predictions of a batch are enough at a time
+        yield tested(in_batches(learners[0], distribution, n, True), rules)
+        return
+    predicted = predict_alike(learners, distribution, n, True, of_uncertainty)
+    fitted = [None] * len(tests)
+    if of_uncertainty:
         classes = data_record.classes(data_record.read(folder.data), "validation")
-        validation, fitted_on = build.tasks(config, "validation", classes), config.training.validation_tasks
-        more = uncertainty.measures_of(learner, found.first, distribution, validation, fitted_on)
-        found = found._replace(measures={**found.measures, **more})
+        fitted = predict_alike(learners, build.tasks(config, "validation", classes), config.training.validation_tasks, True)
+    for learner, predictions, on_validation in zip(learners, predicted, fitted, strict=True):
+        found = tested([predictions], rules)
+        more = uncertainty.measures_of(learner, predictions, on_validation, rules) if of_uncertainty else {}
+        yield found._replace(measures={**found.measures, **more})
+
+
+def _finished(test, found, distribution, trained):
+    """Writes, draws and prints the result of a test, and returns it."""
+    config, learner, folder = test
     result = result_of(config, learner, distribution, found, trained, folder.metrics)
-    if config.evaluation.inner_step_counts:
-        result["after_steps"] = inner_steps.after_steps(learner, config.evaluation.inner_step_counts, distribution, n, found.measures)
+    if counts := config.evaluation.inner_step_counts:
+        result["after_steps"] = inner_steps.after_steps(learner, counts, distribution, config.evaluation.tasks, found.measures)
     write_json(folder.evaluation, result)
     if folder.evaluation == RunFolder(folder.path).evaluation:  # the run's own test, not one written elsewhere
         board.write_test(folder, result)
@@ -52,6 +95,7 @@ def run_test(config, folder, distribution, trained):
         with replacing(folder.figure) as part:
             draw(part, "png", distribution.sample(0), found.first, shown, config.learner.name)
     print_result(result)
+    print(f"The result is in {folder.evaluation}.")
     return result
 
 
@@ -76,7 +120,8 @@ def draw(path, form, tasks, predictions, shown, learner):
 
 
 def print_result(result):
-    print(f"{result['name']}: {titles.task(result['task'])}, {result['tasks']} test tasks, protocol: {result['protocol']}")
+    statistics = f", batch statistics: {result['batch_statistics']}" if result["batch_statistics"] else ""
+    print(f"{result['name']}: {titles.task(result['task'])}, {result['tasks']} test tasks, protocol: {result['protocol']}{statistics}")
     table = Table()
     table.add_column("measure")
     table.add_column("value ± 95 % CI", justify="right")

@@ -86,6 +86,9 @@ class Evaluation(Section):
         inner_step_counts: Numbers of inner steps after which to test, in addition to the learner's own.
         uncertainty: Whether a test of classes measures what the uncertainty is worth, too; the temperature is fitted on
             `training.validation_tasks` validation tasks.
+        both_statistics: Whether a network with batch normalisation is tested with the batch statistics of the queries and with those of
+            the support set, from one adaptation to each task; the result of those that are not the learner's own is
+            `evaluation-batch_statisticssupport.json` (or `…transductive.json`).
     """
 
     renamed_options: ClassVar = {"steps": "inner_step_counts"}
@@ -96,6 +99,7 @@ class Evaluation(Section):
     after_training: bool = True
     inner_step_counts: tuple[Annotated[int, Field(ge=0)], ...] = ()
     uncertainty: bool = False
+    both_statistics: bool = False
 
     def overrides(self):
         """The learner's options that are set here."""

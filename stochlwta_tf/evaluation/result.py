@@ -4,7 +4,7 @@ import numpy as np
 
 from stochlwta_tf import paper
 from stochlwta_tf.evaluation.measured import RULE, per_task
-from stochlwta_tf.layers import BatchNormalization
+from stochlwta_tf.layers.batch_normalization import normalizes
 from stochlwta_tf.measures import MEASURES
 from stochlwta_tf.memory import peak_memory
 from stochlwta_tf.networks import parameters_of
@@ -71,10 +71,9 @@ def described(config, learner, metrics_file):
     """
     resolved = config.resolved()
     options = {key: value for key, value in learner.get_config().items() if key in resolved["learner"] and key != "name"}
-    normalized = any(isinstance(layer, BatchNormalization) for layer in learner.network.layers)
     return {
         "protocol": config.protocol,
-        "batch_statistics": learner.batch_statistics if normalized else None,
+        "batch_statistics": learner.batch_statistics if normalizes(learner.network) else None,
         "iterations": iterations_of(config, metrics_file),
         "seed": config.seed,
         "task": resolved["task"],

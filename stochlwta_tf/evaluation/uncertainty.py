@@ -8,15 +8,14 @@ from scipy import optimize
 from stochlwta_tf import intervals, metrics
 from stochlwta_tf.evaluation import measured
 from stochlwta_tf.evaluation.measured import Measured, per_task_measures
-from stochlwta_tf.evaluation.predictions import Predictions, predict
+from stochlwta_tf.evaluation.predictions import Predictions
 from stochlwta_tf.learners.learner import MetaLearner
-from stochlwta_tf.tasks.image_tasks import ImageTasks
-from stochlwta_tf.tasks.task import Task
+from stochlwta_tf.tasks.protocols import Rules
 
 _RANGE, _STEP = (-3.0, 3.0), 0.05  # of log10 of the temperature, and in its finite differences
 
 
-def measures_of(learner: MetaLearner, predictions: Predictions, tests: ImageTasks, validation: ImageTasks, n: int) -> dict[str, Measured]:
+def measures_of(learner: MetaLearner, predictions: Predictions, fitted: Predictions, rules: Rules) -> dict[str, Measured]:
     """The measures of uncertainty of a classification test.
 
     - `nll_scaled`, `brier_scaled`, `ece_scaled`: after temperature scaling (Guo et al., *On Calibration of Modern Neural Networks*, ICML
@@ -26,28 +25,26 @@ def measures_of(learner: MetaLearner, predictions: Predictions, tests: ImageTask
 
     Args:
         learner: A `MetaLearner`.
-        predictions: `Predictions` of the test tasks.
-        tests: The test tasks, of which as many with one class more are sampled.
-        validation: The validation tasks.
-        n: How many of them the temperature is fitted on.
+        predictions: `Predictions` of the test tasks, with those for queries of an unknown class.
+        fitted: `Predictions` of validation tasks, on which the temperature is fitted.
+        rules: The `Rules` by which the test tasks are scored.
 
     Returns:
         `{name: Measured}`.
 
     Raises:
         NonFiniteError: Half of the tasks or more diverged.
-        DataError: The test split has no class more than a task.
 
     Example:
 
-    >>> measures_of(learner, predict(learner, tests, 600), tests, validation, 100)["auroc_unknown"].value
+    >>> (predictions,) = predict_alike([learner], tests, 600, unknown=True)
+    >>> measures_of(learner, predictions, predict(learner, validation, 100), tests.rules)["auroc_unknown"].value
     """
-    fitted = predict(learner, validation, n, progress=True)
     temperature, half = fit_temperature(learner, fitted)
-    scaled = measured.measures_of(at_temperature(learner, predictions, temperature), tests.rules)
+    scaled = measured.measures_of(at_temperature(learner, predictions, temperature), rules)
     diverged = metrics.diverged(predictions.draws)
     p, y = predictions.mean[~diverged], predictions.query_y[~diverged]
-    auroc = unknown_class(learner, tests, len(predictions.query_y))
+    auroc = unknown_class(predictions)
     return {
         **{f"{name}_scaled": scaled[name] for name in ("nll", "brier", "ece")},
         "temperature": Measured(temperature, half, ""),
@@ -81,17 +78,14 @@ def at_temperature(learner: MetaLearner, predictions: Predictions, temperature: 
     return predictions._replace(mean=learner.predictive(predictions.draws / np.float32(temperature)).numpy())
 
 
-def unknown_class(learner: MetaLearner, tests: ImageTasks, n: int) -> np.ndarray:
+def unknown_class(predictions: Predictions) -> np.ndarray:
     """The AUROC of the entropy for queries of an unknown class, of each task, `[tasks]`; NaN where a task diverged.
 
-    A task has the support sets of N classes, and queries of these and of one more.
+    A task has queries of its own classes, and then as many of one more.
     """
-    more, found = tests.variant(way=tests.way + 1), []
-    for index in more.batches(n):
-        batch = more.sample(index)
-        known = tests.way * tests.shot
-        outputs = learner.predict_tasks(Task(batch.support_x[:, :known], batch.support_y[:, :known], *batch[2:]))
-        with np.errstate(invalid="ignore"):
-            entropies = metrics.entropy(learner.predictive(outputs).numpy().astype("float64"))
-        found.append(metrics.auroc(entropies, batch.query_y.numpy() == tests.way))
-    return np.concatenate(found)[:n]
+    of_all = predictions.with_unknown
+    assert of_all is not None, "predictions have those for queries of an unknown class"
+    with np.errstate(invalid="ignore"):
+        entropies = metrics.entropy(of_all.astype("float64"))
+    unknown = np.arange(of_all.shape[1]) >= predictions.query_y.shape[1]
+    return metrics.auroc(entropies, np.broadcast_to(unknown, entropies.shape))

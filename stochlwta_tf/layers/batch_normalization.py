@@ -38,6 +38,11 @@ def check_normalization(network: keras.Model) -> None:
             )
 
 
+def normalizes(network: keras.Model) -> bool:
+    """Whether a network has a `BatchNormalization` at any depth, so that it matters whose statistics a query has."""
+    return any(isinstance(layer, BatchNormalization) for layer in network._flatten_layers())
+
+
 @keras.saving.register_keras_serializable(package="stochlwta_tf")
 class BatchNormalization(keras.layers.Layer):
     """y = gamma (x − mean) / sqrt(variance + epsilon) + beta, over all axes but the last.

@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike
 
 from stochlwta_tf import random
 from stochlwta_tf.errors import NonFiniteError
-from stochlwta_tf.layers import BatchNormalization
+from stochlwta_tf.layers.batch_normalization import normalizes
 from stochlwta_tf.learners.prediction import Labels, Prediction
 from stochlwta_tf.learners.task_runner import own_function
 from stochlwta_tf.tasks import images_of
@@ -60,8 +60,9 @@ class AdaptedModel:
         if batch_statistics not in _STATISTICS:
             raise ValueError(f"`batch_statistics` must be one of {', '.join(_STATISTICS)}. Received: batch_statistics={batch_statistics!r}")
         self.learner = learner
-        normalized = any(isinstance(layer, BatchNormalization) for layer in learner.network._flatten_layers())
-        self._statistics = batch_statistics if normalized else None  # support statistics cost a second pass, for nothing without
+        self._statistics = (
+            batch_statistics if normalizes(learner.network) else None
+        )  # support statistics cost a second pass, for nothing without
         self.support_x = self._inputs("support_x", support_x)
         support_y, self._labels = self._targets(_array("support_y", support_y))
         self._key = random.key_from_seed(seed)

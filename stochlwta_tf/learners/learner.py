@@ -168,6 +168,36 @@ class MetaLearner(OuterLoop):
         predict = self.compiled_function("predict after any number of steps", lambda: own_function(after))
         return predict(*self.current_values(), tasks, tf.constant(steps))
 
+    def adapt_tasks(self, tasks: Task) -> Any:
+        """Adapts to each task of a batch: what `predict_adapted_tasks` takes, the adapted weights of each task."""
+        adapt = self.compiled_function("adapt", lambda: self.task_runner.map(self._adapt_task))
+        return adapt(*self.current_values(), tasks)
+
+    def predict_adapted_tasks(self, adapted: Any, tasks: Task) -> tf.Tensor:
+        """Draws the outputs for the queries of tasks that have been adapted to, as `predict_tasks`: `[tasks, B, query, outputs]`.
+
+        For several predictions from one adaptation: of other queries, or by a twin with other `batch_statistics`.
+
+        Args:
+            adapted: What `adapt_tasks` of this learner, or of a twin, returned for tasks with the same support sets and keys.
+            tasks: The tasks, whose queries are predicted.
+
+        Example:
+
+        >>> adapted = learner.adapt_tasks(tasks)
+        >>> draws = learner.predict_adapted_tasks(adapted, tasks)
+        """
+        predict = self.compiled_function("predict adapted", lambda: self.task_runner.map(self._predict_adapted_task))
+        return predict(*self.current_values(), (adapted, tasks))
+
+    def _adapt_task(self, psi: Sequence[tf.Tensor], state: Sequence[tf.Tensor], task: Task) -> Any:
+        adapted = self.adapt(psi, state, task.support_x, task.support_y, task.key)
+        return tf.nest.map_structure(tf.identity, adapted)  # under XLA tf.vectorized_map cannot return an argument of its caller
+
+    def _predict_adapted_task(self, psi: Sequence[tf.Tensor], state: Sequence[tf.Tensor], adapted_and_task: Any) -> tf.Tensor:
+        (adapted, state), task = adapted_and_task
+        return self.predict_adapted(adapted, state, task.support_x, task.query_x, task.key)
+
     def predictive(self, draws: tf.Tensor) -> tf.Tensor:
         """Averages `[tasks, B, query, outputs]` over draws: class probabilities, or regression means."""
         return self.likelihood.predictive(tf.experimental.numpy.moveaxis(draws, 1, 0))

@@ -73,7 +73,10 @@ class TaskRunner:
         return cls(vectorized, xla=xla, parallel_tasks=parallel_tasks or default, dtype=dtype)
 
     def map(self, function: Callable) -> Callable:
-        """A compiled `f(weights, state, tasks)` that stacks the results of `function(weights, state, task)`."""
+        """A compiled `f(weights, state, tasks)` that stacks the results of `function(weights, state, task)`.
+
+        `tasks` is a `Task` batch, or any structure of tensors whose first axis is the task.
+        """
         if not self.vectorized:
             return self._compile(self._loop_map(function))
         each = self._compile(_vectorized(function))
@@ -100,21 +103,24 @@ class TaskRunner:
         return own_function(function, jit_compile=self.xla)
 
     def _sharded(self, function: Callable, combine: Callable) -> Callable:
-        def batched(weights: Sequence[tf.Tensor], state: Sequence[tf.Tensor], tasks: Task) -> Any:
+        def batched(weights: Sequence[tf.Tensor], state: Sequence[tf.Tensor], tasks: Any) -> Any:
             sizes = shard_sizes(_count(tasks), self.parallel_tasks)
-            parts = zip(*(tf.split(t, sizes) for t in tasks))
-            return tf.nest.map_structure(combine(sizes), *(function(weights, state, Task(*part)) for part in parts))
+            parts = zip(*(tf.split(t, sizes) for t in tf.nest.flatten(tasks)))
+            results = (function(weights, state, tf.nest.pack_sequence_as(tasks, part)) for part in parts)
+            return tf.nest.map_structure(combine(sizes), *results)
 
         return own_function(batched)
 
     def _loop_map(self, function: Callable) -> Callable:
-        def batched(weights: Sequence[tf.Tensor], state: Sequence[tf.Tensor], tasks: Task) -> Any:
-            def one(fields: tuple) -> Any:
-                return function(weights, state, Task(*fields))
+        def batched(weights: Sequence[tf.Tensor], state: Sequence[tf.Tensor], tasks: Any) -> Any:
+            fields = tuple(tf.nest.flatten(tasks))
 
-            signature = tf.function(one, autograph=False).get_concrete_function(tuple(tf.TensorSpec(t.shape[1:], t.dtype) for t in tasks))
+            def one(fields: tuple) -> Any:
+                return function(weights, state, tf.nest.pack_sequence_as(tasks, fields))
+
+            signature = tf.function(one, autograph=False).get_concrete_function(tuple(tf.TensorSpec(t.shape[1:], t.dtype) for t in fields))
             results = tf.nest.map_structure(lambda t: tf.TensorSpec(t.shape, t.dtype), signature.structured_outputs)
-            return tf.map_fn(one, tuple(tasks), fn_output_signature=results, parallel_iterations=self.parallel_tasks)
+            return tf.map_fn(one, fields, fn_output_signature=results, parallel_iterations=self.parallel_tasks)
 
         return batched
 
@@ -164,17 +170,18 @@ def _mean_of_shards(sizes: list[int]) -> Callable:
 
 
 def _vectorized(function: Callable) -> Callable:
-    def batched(weights: Sequence[tf.Tensor], state: Sequence[tf.Tensor], tasks: Task) -> Any:
+    def batched(weights: Sequence[tf.Tensor], state: Sequence[tf.Tensor], tasks: Any) -> Any:
         def one(fields: tuple) -> Any:
             # Copies of the weights: a gradient taken inside the function is then the task's own, not the batch's.
-            return function([tf.identity(w) for w in weights], state, Task(*fields))
+            return function([tf.identity(w) for w in weights], state, tf.nest.pack_sequence_as(tasks, fields))
 
-        return tf.vectorized_map(one, tuple(tasks), fallback_to_while_loop=False)
+        return tf.vectorized_map(one, tuple(tf.nest.flatten(tasks)), fallback_to_while_loop=False)
 
     return batched
 
 
-def _count(tasks: Task) -> int:
-    if tasks.key.shape[0] is None:
+def _count(tasks: Any) -> int:
+    count = tf.nest.flatten(tasks)[0].shape[0]
+    if count is None:
         raise ValueError("A batch must have a known number of tasks: `dataset.batch(tasks, drop_remainder=True)`. Received: None")
-    return tasks.key.shape[0]
+    return count

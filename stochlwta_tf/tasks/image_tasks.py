@@ -160,19 +160,42 @@ class ImageTasks(TaskDistribution):
         return batch.query_y.numpy(), self.way, "class"
 
     def sample_tasks(self, keys: tf.Tensor) -> Task:
-        sizes = tf.fill([keys.shape[0]], len(self.bank))
-        classes = choose(random.fold_in(keys, 0, tag=1), sizes, self.way, len(self.bank), self.rules.class_replacement)
-        count, first = tf.gather(self.bank.count, classes), tf.gather(self.bank.first, classes)
-        images, largest = self.shot + self.queries, int(self.bank.count.max())
-        chosen = first[..., None] + choose(random.fold_in(keys, 0, tag=2), count, images, largest, self.rules.image_replacement)
+        chosen = self._image_numbers(keys, self._class_numbers(keys, self.way), self.shot + self.queries, tag=2)
         support, query = chosen[..., : self.shot], chosen[..., self.shot :]
         examples = (*self._examples(support, random.fold_in(keys, 0, tag=3)), *self._examples(query, random.fold_in(keys, 0, tag=4)))
         return Task(*examples, random.fold_in(keys, 0))
 
+    def sample_with_unknown(self, index: int) -> Task:
+        """Batch number `index`, whose tasks have after their queries as many of one class that is not in the support set, labelled `way`.
+
+        Raises:
+            ConfigurationError: The protocol draws classes with replacement.
+            DataError: The split has no class more than a task.
+        """
+        if self.rules.class_replacement:
+            raise ConfigurationError(f"an unknown class needs classes without replacement. Received: protocol {self.protocol}.")
+        self.variant(way=self.way + 1)  # checks the number of classes
+        keys, batch = self.keys(index), self.sample(index)
+        unknown = self._class_numbers(keys, self.way + 1)[:, self.way :]  # those before are the task's own
+        x, y = self._examples(self._image_numbers(keys, unknown, self.queries, tag=5), random.fold_in(keys, 0, tag=6))
+        return batch._replace(query_x=tf.concat([batch.query_x, x], 1), query_y=tf.concat([batch.query_y, y + self.way], 1))
+
+    def _class_numbers(self, keys: tf.Tensor, n: int) -> tf.Tensor:
+        """Numbers of `n` classes in random order, `[tasks, n]`; of a larger `n` the first are the same."""
+        sizes = tf.fill([keys.shape[0]], len(self.bank))
+        return choose(random.fold_in(keys, 0, tag=1), sizes, n, len(self.bank), self.rules.class_replacement)
+
+    def _image_numbers(self, keys: tf.Tensor, classes: tf.Tensor, n: int, tag: int) -> tf.Tensor:
+        """Numbers of `n` images of each class, `[tasks, classes, n]`."""
+        count, first = tf.gather(self.bank.count, classes), tf.gather(self.bank.first, classes)
+        own = choose(random.fold_in(keys, 0, tag=tag), count, n, int(self.bank.count.max()), self.rules.image_replacement)
+        return first[..., None] + own
+
     def _examples(self, chosen: tf.Tensor, keys: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:
-        """Pixels and labels of image numbers `[tasks, way, images]`, in the order of their classes."""
-        tasks, n = keys.shape[0], self.way * chosen.shape[-1]
-        labels = tf.tile(tf.repeat(tf.range(self.way), chosen.shape[-1])[None], [tasks, 1])
+        """Pixels and labels of image numbers `[tasks, classes, images]`, in the order of their classes."""
+        tasks, (classes, images) = keys.shape[0], chosen.shape[1:]
+        n = classes * images
+        labels = tf.tile(tf.repeat(tf.range(classes), images)[None], [tasks, 1])
         pixels = tf.gather(self.bank.tensor, tf.reshape(chosen, [tasks * n]))
         if self.flip or self.shift:
             pixels = augmented(tf.reshape(random.uniform(keys, (n, 3)), [tasks * n, 3]), pixels, self.flip, self.shift)

@@ -87,11 +87,15 @@ class TaskDistribution:
             index: The batch's number.
             part: Places in the batch, such as `range(0, 25)`, whose tasks alone are sampled; all by default.
         """
+        return self.sample_tasks(self.keys(index, part))
+
+    def keys(self, index: int | tf.Tensor, part: range | None = None) -> tf.Tensor:
+        """The noise keys of the tasks in a batch, uint32 `[tasks, 2]`; arguments as `sample`."""
         places = range(self.batch) if part is None else part
         numbers = tf.cast(index, tf.int64) * self.batch + tf.range(places.start, places.stop, dtype=tf.int64)
         with tf.init_scope():  # TensorFlow tries to fold a compiled function of constants in a graph, and prints that it cannot
             stream = random.fold_in(random.key_from_seed(self.seed), SPLITS.index(self.split))
-        return self.sample_tasks(random.fold_in(stream, numbers, tag=numbers // 2**32))
+        return random.fold_in(stream, numbers, tag=numbers // 2**32)
 
     def pool(self, start: int | None, size: int) -> tuple[dict[str, Any], np.ndarray]:
         """How a task holds, in its support set, a few labelled examples and a pool of unlabelled ones, for active learning.
@@ -108,6 +112,14 @@ class TaskDistribution:
             ConfigurationError: The tasks have no such pool.
         """
         raise ConfigurationError(f"active learning needs tasks that have a pool. Received: {type(self).__name__}.")
+
+    def sample_with_unknown(self, index: int) -> Task:
+        """Batch number `index`, with queries of a class that the support set lacks after each task's own, of classification tasks.
+
+        Raises:
+            ConfigurationError: The tasks have no classes.
+        """
+        raise ConfigurationError(f"an unknown class needs tasks of classes. Received: {type(self).__name__}.")
 
     def query_groups(self, batch: Task) -> tuple[np.ndarray, int, str]:
         """Groups of queries in which it is asked which units win.

@@ -10,21 +10,17 @@ from scipy import special
 from stochlwta_tf.cli import evaluate
 from stochlwta_tf.evaluation import Predictions, uncertainty
 from stochlwta_tf.objectives import Categorical
-from tests.helpers.bars import Bars, run
+from tests.helpers.bars import run
 
 
 class Fixed:
-    """Stands for a learner whose logits are a function of the batch."""
+    """Stands for a learner whose predictions are known."""
 
-    def __init__(self, outputs=None, average="logits"):
-        self.likelihood, self._outputs, self.seen = Categorical(average), outputs, []
+    def __init__(self, average="logits"):
+        self.likelihood = Categorical(average)
 
     def predictive(self, draws):
         return self.likelihood.predictive(tf.experimental.numpy.moveaxis(tf.convert_to_tensor(draws), 1, 0))
-
-    def predict_tasks(self, batch):
-        self.seen.append(batch)
-        return self._outputs(batch)
 
 
 @pytest.mark.parametrize("average", ["logits", "probabilities"])
@@ -45,18 +41,14 @@ def test_the_temperature_is_the_factor_by_which_logits_are_too_large(average):
     np.testing.assert_allclose(scaled.mean, special.softmax(logits[:, 0], -1), rtol=1e-4)
 
 
-def test_an_unknown_class_is_in_the_queries_alone():
-    tests = Bars("test", 4, 0, way=3, shot=2, queries=2)
-
-    def outputs(batch):  # sure of the queries of known classes, but for one of each task's six
-        logits = 9.0 * tf.one_hot(batch.query_y, 3)
-        return tf.concat([tf.zeros_like(logits[:, :1]), logits[:, 1:]], 1)[:, None]
-
-    learner = Fixed(outputs)
-    found = uncertainty.unknown_class(learner, tests, 6)
-    assert [batch.support_y.numpy().tolist() for batch in learner.seen] == [[[0, 0, 1, 1, 2, 2]] * 4] * 2
-    assert all(set(y) == {0, 1, 2, 3} for batch in learner.seen for y in batch.query_y.numpy())
-    np.testing.assert_allclose(found, [(5 + 0.5) / 6] * 6)  # each unknown one beats five and ties with the sixth
+def test_an_unknown_class_beats_the_known_ones_whose_entropy_is_less():
+    # Three known classes of two queries and an unknown one; sure of all known queries but the first, where it ties.
+    logits = np.zeros((5, 8, 3), "float32")
+    logits[:, 1:6, 0] = 9.0
+    logits[4] = np.nan
+    p = special.softmax(logits, -1)
+    predictions = Predictions(np.repeat([[0, 0, 1, 1, 2, 2]], 5, 0), logits[:, None, :6], p[:, :6], np.zeros(1), with_unknown=p)
+    np.testing.assert_allclose(uncertainty.unknown_class(predictions), [(5 + 0.5) / 6] * 4 + [np.nan])
 
 
 def test_the_command_adds_its_measures(bars, tmp_path):
@@ -68,6 +60,20 @@ def test_the_command_adds_its_measures(bars, tmp_path):
     measures = json.loads(file.read_text())["measures"]
     assert {"temperature", "nll_scaled", "brier_scaled", "ece_scaled", "selective80", "auroc_unknown"} <= set(measures)
     assert measures["nll_scaled"]["value"] <= measures["nll"]["value"] + 0.1 and measures["auroc_unknown"]["unit"] == "%"
+
+
+def test_both_statistics_are_one_command(bars, tmp_path):
+    folder = run(tmp_path / "run", network={"name": "conv4", "filters": 2})
+    options = ["--run", str(folder.path), "--set", "evaluation.uncertainty=true", "evaluation.tasks=20"]
+    assert evaluate.main([*options, "evaluation.both_statistics=true"]) == 0
+    assert evaluate.main([*options, "evaluation.batch_statistics=support", "--out", str(tmp_path / "alone.json")]) == 0
+    files = (folder.evaluation, folder.path / "evaluation-batch_statisticssupport.json", tmp_path / "alone.json")
+    own, other, alone = (json.loads(path.read_text()) for path in files)
+    assert (own["batch_statistics"], other["batch_statistics"]) == ("transductive", "support")
+    assert own["measures"] != other["measures"]
+    for name, row in alone["measures"].items():
+        assert other["measures"][name] == pytest.approx(row, abs=1e-3), name
+    assert own["adapt_and_predict"]["milliseconds_per_task"] > 0
 
 
 def test_a_regression_has_none(capsys):

@@ -52,7 +52,7 @@ CONFIG = {
 }
 
 
-def run(folder, protocol="standard"):
-    """A run folder as after training under a protocol, of a learner with fresh weights."""
-    config = configuration.from_dict({**CONFIG, "task": {**CONFIG["task"], "protocol": protocol}})
+def run(folder, protocol="standard", **sections):
+    """A run folder as after training under a protocol, of a learner with fresh weights; sections take the place of those of `CONFIG`."""
+    config = configuration.from_dict({**CONFIG, **sections, "task": {**CONFIG["task"], "protocol": protocol}})
     return untrained(config, folder, data_record.describe({split: build.tasks(config, split) for split in SPLITS}))

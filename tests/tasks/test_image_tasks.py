@@ -179,3 +179,26 @@ def test_too_little_data_is_named():
         make(shot=4)
     with pytest.raises(DataError, match="no test classes, only: train"):
         make("test")
+
+
+def test_an_unknown_class_comes_after_the_queries_of_a_batch_that_is_otherwise_the_same():
+    tasks = make("test", banks={"test": bank()})
+    own, more = tasks.sample(3), tasks.sample_with_unknown(3)
+    np.testing.assert_array_equal(more.query_x[:, :9], own.query_x)
+    for field in ("support_x", "support_y", "key"):
+        np.testing.assert_array_equal(getattr(more, field), getattr(own, field))
+    np.testing.assert_array_equal(more.query_y, [[0, 0, 0, 1, 1, 1, 2, 2, 2, 3, 3, 3]] * 2000)
+    unknown, images = decode(more.query_x[:, 9:], 1)
+    own_classes = decode(own.support_x, 3)[0][..., 0]
+    unknown, images = unknown[:, 0], images[:, 0]
+    assert (unknown == unknown[:, :1]).all() and not (unknown[:, :1] == own_classes).any()
+    assert uniform(np.bincount(unknown[:, 0], minlength=5)) and all(len(set(each)) == 3 for each in images)
+    for c, count in enumerate(COUNT):
+        assert uniform(np.bincount(images[unknown[:, 0] == c].ravel(), minlength=count))
+
+
+def test_an_unknown_class_needs_one_more():
+    with pytest.raises(DataError, match="way=6 needs 6 classes, but there are 5"):
+        make(way=5).sample_with_unknown(0)
+    with pytest.raises(ConfigurationError, match="Received: protocol original_code"):
+        make(protocol="original_code").sample_with_unknown(0)
