@@ -21,7 +21,7 @@ import tensorflow as tf
 from workloads import WORKLOADS
 
 SECONDS = 1.0  # of processor time that are traced
-ONE_AFTER_ANOTHER = ("runtime.intra_op_threads=1", "learner.parallel_tasks=1")
+ONE_AFTER_ANOTHER = ("runtime.intra_op_threads=1", "runtime.inter_op_threads=1", "learner.parallel_tasks=1")
 
 
 def traced(workload):

@@ -9,7 +9,7 @@ from typing import Annotated, Any, Literal
 import keras
 from pydantic import Field
 
-from stochlwta_tf.layers import BatchNormalization, DeterministicLWTA, GaussianConv2D, GaussianDense, InputScale, StochasticLWTA
+from stochlwta_tf.layers import BatchNormalization, DeterministicLWTA, GaussianConv2D, GaussianDense, InputScale, MaxPooling2x2, StochasticLWTA
 from stochlwta_tf.registry import Registry
 
 Activation = Literal["relu", "tanh", "deterministic_lwta", "stochastic_lwta"]
@@ -143,7 +143,7 @@ def dense_lwta(
     if max_pool:
         if len(input_shape) != 3:
             raise ValueError(f"`max_pool` needs images `[height, width, channels]`. Received: input_shape={tuple(input_shape)}")
-        h = keras.layers.MaxPooling2D(2, data_format=_CHANNELS_LAST)(keras.layers.Reshape(input_shape)(h))
+        h = MaxPooling2x2()(keras.layers.Reshape(input_shape)(h))
         h = keras.layers.Flatten(data_format=_CHANNELS_LAST)(h)
     for i, r in enumerate(blocks, 1):
         h = make.activation(f"units{i}")(make.dense(r * competitors, f"hidden{i}")(h))

@@ -12,6 +12,7 @@ import numpy as np
 
 from stochlwta_tf.config import configuration
 from stochlwta_tf.errors import DataError, UserError
+from stochlwta_tf.learners.non_finite import named_if_not_finite
 from stochlwta_tf.networks import parameters_of
 from stochlwta_tf.training import build
 from stochlwta_tf.training.run_folder import device_name, environment
@@ -36,10 +37,15 @@ class Contestant:
         self.parameters = parameters_of(self.learner)
 
     def train(self):
-        """Milliseconds of a meta-iteration."""
+        """Milliseconds of a meta-iteration.
+
+        Raises:
+            NonFiniteError: The training diverges.
+        """
         start = time.perf_counter()
-        logs = self._step(self._batches)
-        float(next(iter(logs.values())))  # waits for the device
+        with named_if_not_finite(lambda: f"{self.config.name}: the training that is timed diverges; a smaller learner.inner_lr may help."):
+            logs = self._step(self._batches)
+            float(next(iter(logs.values())))  # waits for the device
         return 1000 * (time.perf_counter() - start) / self.config.training.steps_per_execution
 
     def predict(self):

@@ -1,8 +1,28 @@
 """Finds why a training stopped: the first term that is not finite."""
 
+import contextlib
+from collections.abc import Callable, Iterator
+
+import tensorflow as tf
+
 from stochlwta_tf.errors import NonFiniteError
 from stochlwta_tf.learners.learner import MetaLearner
 from stochlwta_tf.tasks.task import Task
+
+
+@contextlib.contextmanager
+def named_if_not_finite(message: Callable[[], str]) -> Iterator[None]:
+    """Within this context a training that stops at a loss or meta-gradient that is not finite raises a `NonFiniteError`.
+
+    Args:
+        message: Function that gives the error's text, called when it is needed.
+    """
+    try:
+        yield
+    except tf.errors.InvalidArgumentError as error:
+        if "not finite" not in error.message:
+            raise
+        raise NonFiniteError(message()) from error
 
 
 def explain_failure(learner: MetaLearner, tasks: Task) -> str:

@@ -2,11 +2,9 @@
 
 import sys
 
-import tensorflow as tf
-
 from stochlwta_tf.config import places
-from stochlwta_tf.errors import ConfigurationError, NonFiniteError, UserError
-from stochlwta_tf.learners.non_finite import explain_failure
+from stochlwta_tf.errors import ConfigurationError, UserError
+from stochlwta_tf.learners.non_finite import explain_failure, named_if_not_finite
 from stochlwta_tf.tasks.protocols import PROTOCOLS
 from stochlwta_tf.training import build, data_record, initial_weights
 from stochlwta_tf.training.best import BestWeights, load_best
@@ -109,8 +107,16 @@ def fit(config, folder, learner, splits, workers=None, stages=None):
             "validation_data": splits["validation"].dataset(0, batches, tested),
             "validation_freq": [*range(every, epochs, every), epochs],  # the last weights, too, whatever the length
         }
+
+    def not_finite():
+        iteration = int(learner.optimizer.iterations)
+        term = explain_failure(learner, splits["train"].sample(iteration))
+        latest = checkpoints and checkpoints.latest
+        kept = f"The last good checkpoint is {latest}." if latest else "There is no checkpoint yet."
+        return f"not finite at iteration {iteration} (seed {config.seed}): {term}. {kept}"
+
     try:
-        with workers.meeting():
+        with named_if_not_finite(not_finite), workers.meeting():
             learner.fit(
                 splits["train"].dataset(done, part=tasks),
                 epochs=epochs,
@@ -121,14 +127,6 @@ def fit(config, folder, learner, splits, workers=None, stages=None):
                 verbose=0,
                 **validation,
             )
-    except tf.errors.InvalidArgumentError as error:
-        if "not finite" not in error.message:
-            raise
-        iteration = int(learner.optimizer.iterations)
-        term = explain_failure(learner, splits["train"].sample(iteration))
-        latest = checkpoints and checkpoints.latest
-        kept = f"The last good checkpoint is {latest}." if latest else "There is no checkpoint yet."
-        raise NonFiniteError(f"not finite at iteration {iteration} (seed {config.seed}): {term}. {kept}") from error
     finally:
         for callback in callbacks:
             if isinstance(callback, ProgressBar):

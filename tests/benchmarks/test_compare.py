@@ -65,7 +65,7 @@ def test_the_sizes_of_a_workload_are_those_of_its_configuration(name, scripts):
     config = configuration.load(REPOSITORY / "configs" / f"{workload.config}.yaml", workload.assignments).resolved()
     expected = {
         "omniglot_conv4_stochlwta": (16, 10, 0),
-        "miniimagenet_5w5s_stochlwta": (50, 25, 0),
+        "miniimagenet_5w5s_stochlwta": (8, 25, 0),
         "sinusoid_maml_predict": (1, 10, 100),
     }
     assert workloads.sizes(config, workload.predict) == expected[name]

@@ -41,6 +41,13 @@ def test_a_configuration_without_its_data_is_passed_by(tmp_path, capsys):
         measure(configs[:1], 2)
 
 
+def test_a_training_that_diverges_is_one_line(tmp_path, capsys):
+    path = tmp_path / "diverging.yaml"
+    path.write_text(yaml.safe_dump({**TINY, "name": "diverging", "learner": {"name": "reptile", "inner_lr": 1e30, "inner_steps": 3}}))
+    assert timing.main(["--config", str(path), "--rounds", "2"]) == 3
+    assert "error: diverging: the training that is timed diverges" in capsys.readouterr().err
+
+
 @pytest.mark.slow
 def test_configurations_are_timed_in_turns(tmp_path, capsys):
     paths = []
