@@ -9,7 +9,15 @@ from typing import Annotated, Any, Literal
 import keras
 from pydantic import Field
 
-from stochlwta_tf.layers import BatchNormalization, DeterministicLWTA, GaussianConv2D, GaussianDense, InputScale, MaxPooling2x2, StochasticLWTA
+from stochlwta_tf.layers import (
+    BatchNormalization,
+    DeterministicLWTA,
+    GaussianConv2D,
+    GaussianDense,
+    InputScale,
+    MaxPooling2x2,
+    StochasticLWTA,
+)
 from stochlwta_tf.registry import Registry
 
 Activation = Literal["relu", "tanh", "deterministic_lwta", "stochastic_lwta"]
