@@ -45,4 +45,4 @@ class MaxPooling2x2(keras.layers.Layer):
 
     def compute_output_shape(self, input_shape: tuple[int | None, ...]) -> tuple[int | None, ...]:
         batch, height, width, channels = input_shape
-        return batch, height // 2, width // 2, channels
+        return batch, height and height // 2, width and width // 2, channels
