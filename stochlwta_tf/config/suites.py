@@ -51,6 +51,7 @@ class Row(Section):
         test: Overrides of the learner's options in the test only, on the same trained model.
         x: Position on a figure's horizontal axis.
         columns: Labels of the columns that the row has a cell in; all by default.
+        compared_with: Another row, by label with variant, from which the row's difference on the same tasks is shown.
         paper: Keys of its numbers in the paper's section; the label by default, `[]` for none.
     """
 
@@ -62,6 +63,7 @@ class Row(Section):
     test: dict[str, Value] = {}
     x: float | None = None
     columns: tuple[str, ...] | None = None
+    compared_with: str | None = None
     paper: Keys | None = None
 
     @property
@@ -117,6 +119,11 @@ class Suite(Section):
                 if label not in rows:
                     raise ValueError(f"column {column.label}: {unknown('row', label, label, rows)}")
         for row in self.rows:
+            others = [other.full_label for other in self.rows if other is not row]
+            if row.compared_with is not None and row.compared_with not in others:
+                raise ValueError(
+                    f"row {row.full_label}: {unknown('value', f'compared_with={row.compared_with!r}', row.compared_with, others)}"
+                )
             for label in row.columns or ():
                 if label not in labels:
                     raise ValueError(f"row {row.label}: {unknown('column', label, label, labels)}")
@@ -183,6 +190,12 @@ class Cell(NamedTuple):
     def test_assignments(self):
         """The settings of a further test that fills the cell; empty if the run's own test does."""
         return [*self.further_test, *_assignments(self.suite.active)]
+
+    @property
+    def compared(self):
+        """The cell of the row that this one is compared with, in the same column; None without one."""
+        found = (cell for cell in self.suite.cells() if cell.row.full_label == self.row.compared_with and cell.column == self.column)
+        return next(found, None)
 
     def tested(self, options):
         """The cell with further options of the learner in its test."""

@@ -37,6 +37,13 @@ def ours(entry):
     return f"{value} ± {number((entry.high - entry.low) / 2, entry.measure)}"
 
 
+def paired(entry):
+    """The difference of an `Entry` from the row that it is compared with, and that row; None where there is none."""
+    if entry.paired is None:
+        return None
+    return f"{signed(entry.paired, entry.measure)} ± {number(entry.paired_ci95, entry.measure)} from {entry.compared_with}"
+
+
 def of_test(name, found):
     """A test's `Measure` with half of its interval, which has two significant digits at least; its median where tasks diverged.
 

@@ -148,6 +148,23 @@ class Matcher:
                 self._note(f"{where}: not used, {used.folder}/{used.file} is the same experiment with the same seed.")
         return Matched(tuple(seeds[seed] for seed in sorted(seeds)))
 
+    def compared(self, cell, matched, group):
+        """Of each seed that a cell and the one it is compared with have, the mean difference on the same tasks and half of its interval.
+
+        Empty where there is none; a note says why where the two were tested on other tasks.
+        """
+        other = cell.compared
+        others = self.matched(other, group) if other else None
+        if others is None or cell.measure not in matched.results[0].evaluation.per_task:
+            return []
+        of_seed = {result.evaluation.seed: result for result in others.results}
+        try:
+            pairs = [(result, of_seed[result.evaluation.seed]) for result in matched.results if result.evaluation.seed in of_seed]
+            return [paired(*pair, cell.measure) for pair in pairs]
+        except ConfigurationError as error:
+            self._note(str(error))
+            return []
+
     def counted(self, cell):
         """A `Timing` with the cell's parameters, or None; from the last file if there are several."""
         expected = self.expected(cell)

@@ -10,7 +10,8 @@ from stochlwta_tf.report.tables import splits, title
 LEGEND = (
     "A cell has ours, the paper's and the difference; – is missing. ± is half of the 95 % interval over seeds and test tasks together "
     "(Student's t; of one seed, over its test tasks alone), σ a standard deviation over seeds; where tasks diverged, ours is the median "
-    "over all tasks (mean of the seeds' medians) and has no difference; times are medians with their quartiles."
+    "over all tasks (mean of the seeds' medians) and has no difference; times are medians with their quartiles. A difference on the same "
+    "tasks is the mean over tasks of the difference from another row on one task, with half of its 95 % interval."
 )
 
 
@@ -41,6 +42,7 @@ def comma_separated(table):
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
     columns = ("row", "variant", "column", "measure", "unit", "ours", "low", "high", "diverged", "seed_std", "seeds", "iterations", "tasks")
+    columns += ("compared_with", "paired", "paired_ci95")
     columns += ("batch", "device", "paper", "paper_std", "difference", "made_by", "fill_by", "lacking", "unknown")
     writer.writerow(["table", "protocol", "trained_under", "batch_statistics", *columns])
     for label, numbers in table.literature.items():
@@ -89,8 +91,9 @@ def _cell(entry):
 
 def _details(entries):
     """Head and rows of strings: one row per filled cell, with its details."""
-    seeded = any(entry.seed_std is not None for entry in entries)
-    head = ["cell", "ours", *(["std over seeds"] if seeded else []), "seeds", "iterations", "tasks", "paper", "difference", "made by"]
+    seeded, compared = (any(getattr(entry, key) is not None for entry in entries) for key in ("seed_std", "paired"))
+    head = ["cell", "ours", *(["std over seeds"] if seeded else []), *(["on the same tasks"] if compared else [])]
+    head += ["seeds", "iterations", "tasks", "paper", "difference", "made by"]
     rows = []
     for entry in entries:
         std = [cell_text.number(entry.seed_std, entry.measure) if entry.seed_std is not None else ""] if seeded else []
@@ -100,6 +103,7 @@ def _details(entries):
         made_by = f"`{entry.made_by}`" + (f" on {entry.device}" if entry.unit == "ms" else "")
         seeds = ", ".join(map(str, entry.seeds))
         unit = {"": "", "%": " %"}.get(entry.unit, f" {entry.unit}")
+        std += [cell_text.paired(entry) or ""] if compared else []
         ours = [f"{entry.label}, {entry.column}", cell_text.ours(entry) + unit, *std, seeds, iterations, str(entry.tasks or "")]
         rows.append([*ours, paper, difference, made_by])
     return head, rows

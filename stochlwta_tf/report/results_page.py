@@ -80,6 +80,7 @@ def _cell(entry, marked):
     if entry.seeds:
         details.append(("seeds", ", ".join(map(str, entry.seeds))))
     details += [("σ over seeds", cell_text.number(entry.seed_std, entry.measure))] if entry.seed_std is not None else []
+    details += [("on the same tasks", difference)] if (difference := cell_text.paired(entry)) else []
     details += [("test tasks", f"{entry.tasks:,}")] if entry.tasks else []
     details += [("processor time of training", result_row.duration(entry.core_seconds))] if entry.core_seconds else []
     details += [("device", entry.device)] if entry.device else []

@@ -24,6 +24,8 @@ class Entry(NamedTuple):
         diverged: How many tasks diverged, over all seeds.
         batch: For a time: tasks in a meta-iteration.
         seed_std: Standard deviation over seeds, if there are two or more.
+        compared_with: Label of the row that this one is compared with.
+        paired, paired_ci95: Mean difference from that row on the same tasks, and half of its 95 % interval; None where either is missing.
         seeds, iterations, tasks, device: Those of the runs.
         core_seconds: Mean over seeds of the processor time of the training, if it is recorded.
         paper, paper_std: As printed.
@@ -45,6 +47,9 @@ class Entry(NamedTuple):
     diverged: int = 0
     batch: int | None = None
     seed_std: float | None = None
+    compared_with: str | None = None
+    paired: float | None = None
+    paired_ci95: float | None = None
     seeds: tuple = ()
     iterations: int | None = None
     tasks: int | None = None
@@ -112,9 +117,8 @@ def fill(suite, collected):
 def _entry(matcher, cell, group, runs):
     printed, printed_std = paper_cell.reported(cell)
     measure = measure_of(cell.measure)
-    entry = Entry(
-        cell.row.label, cell.row.variant, cell.row.full_label, cell.column.label, cell.measure, paper=printed, paper_std=printed_std
-    )
+    of_cell = cell.row.label, cell.row.variant, cell.row.full_label, cell.column.label, cell.measure
+    entry = Entry(*of_cell, paper=printed, paper_std=printed_std, compared_with=cell.row.compared_with)
     if (expected := matcher.expected(cell)) is None:
         return entry._replace(unknown=cell.config)
     matched, timing = matcher.matched(cell, group) if group else None, matcher.timing(cell)
@@ -129,7 +133,7 @@ def _entry(matcher, cell, group, runs):
         lacking = tuple(result.folder for result in matched.results) if value is None else ()
         return _with_runs(entry, matched)._replace(ours=value, lacking=lacking)
     if matched and all(result.evaluation.measure(cell.measure) for result in matched.results):
-        return _measured(entry, matched)
+        return _paired(_measured(entry, matched), matcher.compared(cell, matched, group))
     if matched and cell.column.run:
         return entry._replace(lacking=tuple(r.folder for r in matched.results if not r.evaluation.measure(cell.measure)))
     timed = measure.source == "timing" or not cell.column.run
@@ -160,6 +164,14 @@ def _measured(entry, matched):
     std = mean_and_std([m.value for m in measures])[1]
     mean, half = interval(measures, entry.tasks)
     return entry._replace(ours=mean, low=mean - half, high=mean + half, seed_std=std)
+
+
+def _paired(entry, differences):
+    """The entry with its difference from another row: over seeds, of pairs of a mean and half of its interval."""
+    if not differences:
+        return entry
+    mean, half = intervals.over_seeds_and_tasks(*zip(*differences, strict=True), entry.tasks)
+    return entry._replace(paired=mean, paired_ci95=half)
 
 
 def interval(measures, tasks):

@@ -6,6 +6,7 @@ import pytest
 
 from stochlwta_tf import networks
 from stochlwta_tf.config import lookup, suites
+from stochlwta_tf.errors import ConfigurationError
 from tests.helpers.result_folders import cell
 
 SUITES = list(lookup.suites())
@@ -22,9 +23,10 @@ def test_stochastic_units_are_tested_with_several_draws_whatever_the_learner(nam
     for each, config in loaded(name):
         stochastic = getattr(config.network, "activation", None) == "stochastic_lwta"
         if stochastic and not each.row.test and config.learner.name != "stochlwta":
-            # By default BMAML has one of each particle, and any other learner four of a network that samples.
+            # By default BMAML has one of each of its five particles, and any other learner four of a network that samples.
             draws = config.learner.draws or getattr(config.learner, "particles", 4)
-            assert draws == (4 if config.learner.name != "bmaml" else 5), f"{each.row.full_label}, {each.column.label}"
+            own = {"bmaml": (5,), "abml": (4, 10), "platipus": (4, 10)}  # ten are their own number, with any units
+            assert draws in own.get(config.learner.name, (4,)), f"{each.row.full_label}, {each.column.label}"
 
 
 def test_table_d1_is_of_the_papers_dense_networks():
@@ -49,3 +51,12 @@ def test_table_d2_has_networks_of_the_papers_size(variant, number):
 def test_every_suite_of_this_version_is_valid(name):
     for each, config in loaded(name):
         assert each.row.name is None or config.name == each.row.name.format(task=each.task)
+
+
+def test_a_row_is_compared_with_one_of_the_suite(tmp_path):
+    text = lookup.suites()["table5_equal_time"].read_text()
+    (tmp_path / "mine.yaml").write_text(text.replace('compared_with: "ReLU (point', 'compared_with: "Relu (point'))
+    with pytest.raises(ConfigurationError, match='Did you mean "ReLU .point estimates. .four'):
+        suites.load(tmp_path / "mine.yaml")
+    for each in suites.load("table2_equal_time").cells():
+        assert each.compared is None or (each.compared.column, each.compared.row.label) == (each.column, each.row.label)

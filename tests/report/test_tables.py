@@ -1,6 +1,11 @@
 """Tables from results: the right number in the right cell, beside the paper's."""
 
+import csv
+import io
+
+import numpy as np
 import pytest
+from scipy import stats
 
 from stochlwta_tf.report import render
 from tests.helpers import result_folders
@@ -43,3 +48,29 @@ def test_what_a_training_took_and_its_validation_are_measures(tmp_path):
         result_folders.write(tmp_path, made, 50.0, seed=seed, training={"core_seconds": seconds, "validation": score}, statistics="support")
     table = result_folders.table(tmp_path, "recipe_omniglot")
     assert entry(table, "FOMAML", "core seconds").ours == 150.0 and entry(table, "FOMAML", "validation, %").ours == 75.0
+
+
+def test_a_row_is_compared_with_another_on_the_same_tasks(tmp_path):
+    rng = np.random.default_rng(0)
+    base, effect = rng.normal(50, 20, 600), rng.normal(-3, 2, 600)
+    fomaml = cell("table1_equal_time", "FOMAML", "cifar100_5w1s")
+    competing = cell("table1_equal_time", "StochLWTA-ML", "cifar100_5w1s", "four convolutions, FOMAML's step")
+    for each, values in ((fomaml, base), (competing, base + effect)):
+        result_folders.write(tmp_path, each, values.mean(), statistics="transductive", per_task={"accuracy": values.tolist()})
+    table = result_folders.table(tmp_path, "table1_equal_time")
+    found = entry(table, "StochLWTA-ML", "cifar100_5w1s", variant="four convolutions, FOMAML's step")
+    low, high = stats.ttest_1samp(effect, 0).confidence_interval()
+    assert (found.paired, found.paired_ci95) == (pytest.approx(effect.mean()), pytest.approx((high - low) / 2))
+    assert entry(table, "FOMAML", "cifar100_5w1s").paired is None
+    assert f"−{-effect.mean():.2f} ± {(high - low) / 2:.2f} from FOMAML" in render.markdown(table)
+    line = next(line for line in csv.DictReader(io.StringIO(render.comma_separated(table))) if line["paired"])
+    assert (line["compared_with"], float(line["paired"])) == ("FOMAML", pytest.approx(effect.mean()))
+
+
+def test_other_tasks_are_no_comparison(tmp_path):
+    for label, variant, tasks in (("FOMAML", None, 300), ("StochLWTA-ML", "four convolutions, FOMAML's step", 600)):
+        made = cell("table1_equal_time", label, "cifar100_5w1s", variant)
+        result_folders.write(tmp_path, made, 50.0, statistics="transductive", tasks=tasks, per_task={"accuracy": [50.0] * tasks})
+    table = result_folders.table(tmp_path, "table1_equal_time")
+    assert entry(table, "StochLWTA-ML", "cifar100_5w1s", variant="four convolutions, FOMAML's step").paired is None
+    assert any("a paired difference needs two tests on the same tasks" in note for note in table.notes)

@@ -1,9 +1,12 @@
 """Numbers in the words about results are in the files of the runs that the words name."""
 
+import itertools
 import json
 import re
 
+import numpy as np
 import pytest
+from scipy import stats
 
 from stochlwta_tf import paper
 from stochlwta_tf.config import yaml_file
@@ -44,6 +47,20 @@ def numbers_of(name, seed):
     return found + [sum(values) / len(values) for values in measures.values()]
 
 
+def differences_of(names):
+    """Mean and half of the 95 % interval of the difference in accuracy of each two runs of the same tasks, from their values per task."""
+    found, accuracies = [], []
+    for name, seed in names:
+        for path in (REPOSITORY / "results").rglob(f"{name}-seed{seed or '*'}/evaluation.json"):
+            accuracies.append(json.loads(path.read_text(encoding="utf-8"))["per_task"].get("accuracy", []))
+    for a, b in itertools.combinations(accuracies, 2):
+        if len(a) == len(b) > 1:
+            test = stats.ttest_rel(np.array(a, float), np.array(b, float), nan_policy="omit")
+            low, high = test.confidence_interval()
+            found += [(low + high) / 2, (high - low) / 2]
+    return found
+
+
 def unsupported(text):
     """The numbers of each paragraph that none of the runs it names, nor the paper, has."""
     wrong = []
@@ -54,6 +71,8 @@ def unsupported(text):
         known = [*(printed if "paper" in paragraph else ()), *_LEVELS] + [
             number for name, seed in _RUN.findall(paragraph) for number in numbers_of(name, seed)
         ]
+        if "on the same tasks" in paragraph:
+            known += differences_of(_RUN.findall(paragraph))
         for claim in _CLAIM.findall(paragraph):
             digits = len(claim.partition(".")[2])
             value = float(claim.replace("−", "-"))
