@@ -7,6 +7,7 @@ from typing import NamedTuple
 from stochlwta_tf.errors import ConfigurationError
 
 _VALIDATIONS = 4  # in a run that validates and is shorter than its configuration says
+_ROWS = 10  # of `metrics.csv`: where whole ones are fewer, more of them, so that rounding loses a tenth of the budget at most
 
 
 class Budget(NamedTuple):
@@ -43,7 +44,7 @@ def assignments(config, iterations):
     """The `key=value` settings that give a training about this many iterations.
 
     Linear schedules then still end at their final value, because they follow `training.iterations`.  It is rounded down to a multiple of
-    `training.log_every` or, where it is less than that, `log_every` is lowered to it.  A run that validates does so four times or more.
+    `training.log_every`, which is lowered where the run would have fewer than ten rows.  A run that validates does so four times or more.
 
     Args:
         config: The run's `Configuration`.
@@ -51,8 +52,8 @@ def assignments(config, iterations):
     """
     training = config.training
     steps, log_every = training.steps_per_execution, training.log_every
-    if iterations < log_every:
-        log_every = max(steps, iterations // steps * steps)
+    if iterations % log_every and iterations < _ROWS * log_every:
+        log_every = max(steps, iterations // _ROWS // steps * steps)
     rounded = max(log_every, iterations // log_every * log_every)
     settings = {"iterations": rounded}
     if log_every != training.log_every:

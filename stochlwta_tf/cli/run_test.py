@@ -41,8 +41,7 @@ def run_test(config, folder, distribution, trained):
     tests = [_Test(config, build.for_test(saved, config), folder)]
     if config.evaluation.both_statistics and normalizes(tests[0].learner.network):
         tests.append(_with_other_statistics(tests[0], saved))
-    found = _tested(tests, distribution)
-    results = [_finished(test, tested, distribution, trained) for test, tested in zip(tests, found, strict=True)]
+    results = [_finished(*each, distribution, trained) for each in zip(tests, _tested(tests, distribution), strict=True)]
     return results[0]
 
 

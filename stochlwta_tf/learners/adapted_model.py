@@ -60,9 +60,8 @@ class AdaptedModel:
         if batch_statistics not in _STATISTICS:
             raise ValueError(f"`batch_statistics` must be one of {', '.join(_STATISTICS)}. Received: batch_statistics={batch_statistics!r}")
         self.learner = learner
-        self._statistics = (
-            batch_statistics if normalizes(learner.network) else None
-        )  # support statistics cost a second pass, for nothing without
+        # Without batch normalisation a second pass, for the support set's statistics, would be for nothing.
+        self._statistics = batch_statistics if normalizes(learner.network) else None
         self.support_x = self._inputs("support_x", support_x)
         support_y, self._labels = self._targets(_array("support_y", support_y))
         self._key = random.key_from_seed(seed)

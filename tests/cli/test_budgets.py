@@ -12,7 +12,7 @@ from tests.helpers.tiny_suite import BASE
     ("text", "settings"),
     [
         ("500it", {"iterations": 500}),
-        ("550it", {"iterations": 500}),
+        ("550it", {"iterations": 550, "log_every": 50}),
         ("70it", {"iterations": 50, "log_every": 50}),
         ("10it", {"iterations": 50, "log_every": 50}),
     ],
@@ -22,6 +22,13 @@ def test_a_budget_of_iterations_fits_the_configuration(text, settings):
     assignments = budgets.assignments(config, budgets.Budget.parse(text).iterations_at(None))
     assert assignments == [f"training.{key}={value}" for key, value in settings.items()]
     configuration.from_dict({**BASE, "training": {**BASE["training"], **settings}})
+
+
+def test_slow_iterations_use_the_budget_too():
+    values = {**BASE, "training": {**BASE["training"], "steps_per_execution": 1, "log_every": 10}}
+    for iterations, log_every in ((19, 1), (66, 6), (7, 1)):
+        expected = [f"training.iterations={iterations}", f"training.log_every={log_every}"]
+        assert budgets.assignments(configuration.from_dict(values), iterations)[:2] == expected
 
 
 def test_a_short_run_validates_about_ten_times():
