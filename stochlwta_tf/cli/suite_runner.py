@@ -46,12 +46,12 @@ def main(arguments):
     """Trains a suite's runs from the command line.
 
     Args:
-        arguments: `suite`, `budget`, `columns`, `seeds`, `out`, `jobs` and `launcher` of `train.py`.
+        arguments: `suite`, `budget`, `columns`, `rows`, `seeds`, `out`, `jobs` and `launcher` of `train.py`.
 
     Raises:
         UserError: Some runs failed; the others are complete.
     """
-    suite = suites.load(arguments.suite).part(arguments.columns, arguments.seeds)
+    suite = suites.load(arguments.suite).part(arguments.columns, arguments.seeds, arguments.rows)
     given = arguments.budget or suite.budget
     budget = budgets.Budget.parse(given) if given else None
     launcher = _launcher(arguments)

@@ -38,6 +38,7 @@ def main(argv=None):
     parser.add_argument("--suite", metavar="NAME", help="train the runs of configs/suites/NAME.yaml, into folders under --out")
     parser.add_argument("--budget", metavar="B", help="with --suite: length of each new run, such as 10m, 0.5h or 500it (iterations)")
     parser.add_argument("--columns", metavar="NAME", nargs="+", help="with --suite: only the runs of these columns")
+    parser.add_argument("--rows", metavar="LABEL", nargs="+", help="with --suite: only the runs of these rows, such as FOMAML")
     parser.add_argument("--seeds", metavar="N", nargs="+", type=int, help="with --suite: run these seeds instead of the suite's")
     parser.add_argument("--jobs", metavar="N", type=int, help="with --suite: runs at a time, each with its share of the cores (default: 1)")
     parser.add_argument("--launcher", choices=["local", "ray"], help="with --suite: where the runs are made (default: local)")
@@ -48,12 +49,12 @@ def main(argv=None):
         return exit_status(lambda: _list(None if arguments.list is True else arguments.list, arguments.config))
     if arguments.suite:
         if arguments.config or arguments.set or arguments.resume or arguments.show or arguments.profile:
-            parser.error("--suite can only be combined with --budget, --columns, --seeds, --jobs, --launcher and --out")
+            parser.error("--suite can only be combined with --budget, --columns, --rows, --seeds, --jobs, --launcher and --out")
         if arguments.jobs is not None and arguments.jobs < 1:
             parser.error("--jobs must be at least 1")
         return exit_status(lambda: _suite(arguments))
-    if arguments.budget or arguments.columns or arguments.seeds or arguments.jobs or arguments.launcher:
-        parser.error("--budget, --columns, --seeds, --jobs and --launcher need --suite")
+    if any((arguments.budget, arguments.columns, arguments.rows, arguments.seeds, arguments.jobs, arguments.launcher)):
+        parser.error("--budget, --columns, --rows, --seeds, --jobs and --launcher need --suite")
     if arguments.extend is not None:
         if arguments.config or arguments.set or arguments.show or arguments.out is None or arguments.extend < 1:
             parser.error("--extend needs a number of 1 or more and --out, and cannot be combined with --config, --set, --from or --show")

@@ -138,20 +138,24 @@ class Suite(Section):
                 filled.add((row.full_label, label))
         return self
 
-    def part(self, columns=None, seeds=None):
-        """The suite with only some of its columns, by label, or with other seeds.
+    def part(self, columns=None, seeds=None, rows=None):
+        """The suite with only some of its columns or rows, by label (a row's with or without its variant), or with other seeds.
 
         Raises:
-            ConfigurationError: It has no such column, or a seed is negative.
+            ConfigurationError: It has no such column or row, or a seed is negative.
         """
         if seeds and min(seeds) < 0:
             raise ConfigurationError(f"--seeds must be 0 or more. Received: {min(seeds)}.")
-        labels = [column.label for column in self.columns]
-        for label in columns or ():
+        kept_columns = [column for column in self.columns if columns is None or column.label in columns]
+        kept_rows = [row for row in self.rows if rows is None or {row.label, row.full_label} & {*rows}]
+        self._check_labels("column", columns, [column.label for column in self.columns])
+        self._check_labels("row", rows, [label for row in self.rows for label in dict.fromkeys((row.label, row.full_label))])
+        return self.model_copy(update={"columns": tuple(kept_columns), "rows": tuple(kept_rows), "seeds": tuple(seeds or self.seeds)})
+
+    def _check_labels(self, what, given, labels):
+        for label in given or ():
             if label not in labels:
-                raise ConfigurationError(f"{self.file}: {unknown('column', label, label, labels)}")
-        kept = tuple(column for column in self.columns if columns is None or column.label in columns)
-        return self.model_copy(update={"columns": kept, "seeds": tuple(seeds or self.seeds)})
+                raise ConfigurationError(f"{self.file}: {unknown(what, label, label, labels)}")
 
     def cells(self):
         """Every `Cell`, row by row."""

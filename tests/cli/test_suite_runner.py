@@ -174,7 +174,7 @@ def test_a_suite_has_overrides_and_a_budget_of_its_own(tiny, monkeypatch):
         suite, "Runner", lambda out, budget, launcher: type("R", (), {"run": lambda self, s: budgets_used.append(budget) or []})()
     )
     monkeypatch.setattr(suite.suites, "load", lambda name: tiny.model_copy(update={"budget": "20m"}))
-    arguments = {"suite": "tiny", "columns": None, "seeds": None, "out": None, "jobs": None, "launcher": None}
+    arguments = {"suite": "tiny", "columns": None, "rows": None, "seeds": None, "out": None, "jobs": None, "launcher": None}
     for budget in (None, "500it"):
         suite.main(type("A", (), {**arguments, "budget": budget}))
     assert [str(b) for b in budgets_used] == [str(budgets.Budget.parse(text)) for text in ("20m", "500it")]

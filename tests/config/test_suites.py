@@ -60,3 +60,14 @@ def test_a_row_is_compared_with_one_of_the_suite(tmp_path):
         suites.load(tmp_path / "mine.yaml")
     for each in suites.load("table2_equal_time").cells():
         assert each.compared is None or (each.compared.column, each.compared.row.label) == (each.column, each.row.label)
+
+
+def test_rows_are_chosen_by_label_with_or_without_their_variant():
+    equal = suites.load("table1_equal_time")
+    assert [row.full_label for row in equal.part(rows=["FOMAML"]).rows] == ["FOMAML"]
+    assert len(equal.part(rows=["StochLWTA-ML"]).rows) == 3
+    assert [row.variant for row in equal.part(rows=["StochLWTA-ML (the paper's network and rates)"]).rows] == [
+        "the paper's network and rates"
+    ]
+    with pytest.raises(ConfigurationError, match="Did you mean 'FOMAML'"):
+        equal.part(rows=["FOMAM"])
