@@ -28,7 +28,7 @@ TRAIN = [
     (["--suite", ""], "--suite must not be empty"),
     (
         ["--suite", "table5", "--set", "seed=1"],
-        "--suite can only be combined with --budget, --columns, --seeds, --jobs",
+        "--suite can only be combined with --budget, --columns, --rows, --seeds, --jobs",
     ),
     (
         ["--suite", "table5", "--budget", "10x"],
@@ -39,7 +39,7 @@ TRAIN = [
     (["--suite", "table5", "--seeds", "one"], "argument --seeds: invalid int value: 'one'"),
     (["--suite", "table5", "--seeds", "-1"], "--seeds must be 0 or more. Received: -1."),
     (["--suite", "table5", "--columns", "nope", "--out", "runs"], "nope"),
-    (["--config", "tiny.yaml", "--budget", "10m"], "--budget, --columns, --seeds, --jobs and --launcher need --suite"),
+    (["--config", "tiny.yaml", "--budget", "10m"], "--budget, --columns, --rows, --seeds, --jobs and --launcher need --suite"),
 ]
 SETTINGS = [
     ("=3", "--set needs key=value"),
