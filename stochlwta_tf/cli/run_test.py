@@ -16,6 +16,7 @@ from stochlwta_tf.figures import style, titles
 from stochlwta_tf.layers.batch_normalization import normalizes
 from stochlwta_tf.learners import MetaLearner
 from stochlwta_tf.measures import MEASURES
+from stochlwta_tf.report import commands
 from stochlwta_tf.training import board, build, data_record
 from stochlwta_tf.training.run_folder import RunFolder, replacing, write_json
 
@@ -54,11 +55,11 @@ class _Test(NamedTuple):
 def _with_other_statistics(test, saved):
     """The test with the batch statistics that are not those of another."""
     other = "support" if test.learner.batch_statistics == "transductive" else "transductive"
-    values = test.config.resolved()
-    values["evaluation"]["batch_statistics"] = other
+    values, changed = test.config.resolved(), {"batch_statistics": other}
+    values["evaluation"] |= changed
     config, folder = configuration.from_dict(values, where="evaluation.both_statistics"), RunFolder(test.folder.path)
     own = test.folder.evaluation
-    folder.evaluation = own.with_stem(f"{own.stem}-batch_statistics{other}")
+    folder.evaluation = own.with_stem(own.stem + commands.suffix(changed))
     folder.figure = folder.evaluation.with_suffix(".png")
     return _Test(config, build.for_test(saved, config), folder)
 

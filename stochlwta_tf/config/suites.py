@@ -113,11 +113,10 @@ class Suite(Section):
     @pydantic.model_validator(mode="after")
     def _check(self):
         labels, filled = [column.label for column in self.columns], set()
-        rows = [name for row in self.rows for name in dict.fromkeys((row.label, row.full_label))]
         for column in self.columns:
             for label in column.reported_rows or ():
-                if label not in rows:
-                    raise ValueError(f"column {column.label}: {unknown('row', label, label, rows)}")
+                if label not in self.row_labels:
+                    raise ValueError(f"column {column.label}: {unknown('row', label, label, self.row_labels)}")
         for row in self.rows:
             others = [other.full_label for other in self.rows if other is not row]
             if row.compared_with is not None and row.compared_with not in others:
@@ -138,6 +137,11 @@ class Suite(Section):
                 filled.add((row.full_label, label))
         return self
 
+    @property
+    def row_labels(self):
+        """What a row may be named by: its label with or without its variant."""
+        return [name for row in self.rows for name in dict.fromkeys((row.label, row.full_label))]
+
     def part(self, columns=None, seeds=None, rows=None):
         """The suite with only some of its columns or rows, by label (a row's with or without its variant), or with other seeds.
 
@@ -149,7 +153,7 @@ class Suite(Section):
         kept_columns = [column for column in self.columns if columns is None or column.label in columns]
         kept_rows = [row for row in self.rows if rows is None or {row.label, row.full_label} & {*rows}]
         self._check_labels("column", columns, [column.label for column in self.columns])
-        self._check_labels("row", rows, [label for row in self.rows for label in dict.fromkeys((row.label, row.full_label))])
+        self._check_labels("row", rows, self.row_labels)
         return self.model_copy(update={"columns": tuple(kept_columns), "rows": tuple(kept_rows), "seeds": tuple(seeds or self.seeds)})
 
     def _check_labels(self, what, given, labels):

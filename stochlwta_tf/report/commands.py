@@ -63,7 +63,18 @@ def test_file(cell):
     """Name of the file of a cell's result in its run's folder."""
     if cell.suite.active:
         return f"active-{cell.suite.file}.json"
-    return f"evaluation-{'-'.join(f'{key}{value}' for key, value in cell.row.test.items())}.json" if cell.row.test else "evaluation.json"
+    return f"evaluation{suffix(cell.row.test)}.json"
+
+
+def suffix(options):
+    """What the name of a test's file ends in, for the learner's options that are otherwise in the test.
+
+    Example:
+
+    >>> suffix({"batch_statistics": "support"})
+    '-batch_statisticssupport'
+    """
+    return "".join(f"-{key}{value}" for key, value in options.items())
 
 
 def timing_command(suite, runs):

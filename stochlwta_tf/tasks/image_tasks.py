@@ -165,8 +165,12 @@ class ImageTasks(TaskDistribution):
         examples = (*self._examples(support, random.fold_in(keys, 0, tag=3)), *self._examples(query, random.fold_in(keys, 0, tag=4)))
         return Task(*examples, random.fold_in(keys, 0))
 
-    def sample_with_unknown(self, index: int) -> Task:
+    def with_unknown(self, index: int, batch: Task) -> Task:
         """Batch number `index`, whose tasks have after their queries as many of one class that is not in the support set, labelled `way`.
+
+        Args:
+            index: The batch's number.
+            batch: What `sample(index)` returned.
 
         Raises:
             ConfigurationError: The protocol draws classes with replacement.
@@ -175,7 +179,7 @@ class ImageTasks(TaskDistribution):
         if self.rules.class_replacement:
             raise ConfigurationError(f"an unknown class needs classes without replacement. Received: protocol {self.protocol}.")
         self.variant(way=self.way + 1)  # checks the number of classes
-        keys, batch = self.keys(index), self.sample(index)
+        keys = self.keys(index)
         unknown = self._class_numbers(keys, self.way + 1)[:, self.way :]  # those before are the task's own
         x, y = self._examples(self._image_numbers(keys, unknown, self.queries, tag=5), random.fold_in(keys, 0, tag=6))
         return batch._replace(query_x=tf.concat([batch.query_x, x], 1), query_y=tf.concat([batch.query_y, y + self.way], 1))

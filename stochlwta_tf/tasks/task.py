@@ -113,8 +113,12 @@ class TaskDistribution:
         """
         raise ConfigurationError(f"active learning needs tasks that have a pool. Received: {type(self).__name__}.")
 
-    def sample_with_unknown(self, index: int) -> Task:
-        """Batch number `index`, with queries of a class that the support set lacks after each task's own, of classification tasks.
+    def with_unknown(self, index: int, batch: Task) -> Task:
+        """Batch number `index` of classification tasks, with queries of a class that the support set lacks after each task's own.
+
+        Args:
+            index: The batch's number.
+            batch: What `sample(index)` returned.
 
         Raises:
             ConfigurationError: The tasks have no classes.

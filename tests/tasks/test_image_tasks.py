@@ -183,7 +183,8 @@ def test_too_little_data_is_named():
 
 def test_an_unknown_class_comes_after_the_queries_of_a_batch_that_is_otherwise_the_same():
     tasks = make("test", banks={"test": bank()})
-    own, more = tasks.sample(3), tasks.sample_with_unknown(3)
+    own = tasks.sample(3)
+    more = tasks.with_unknown(3, own)
     np.testing.assert_array_equal(more.query_x[:, :9], own.query_x)
     for field in ("support_x", "support_y", "key"):
         np.testing.assert_array_equal(getattr(more, field), getattr(own, field))
@@ -199,6 +200,6 @@ def test_an_unknown_class_comes_after_the_queries_of_a_batch_that_is_otherwise_t
 
 def test_an_unknown_class_needs_one_more():
     with pytest.raises(DataError, match="way=6 needs 6 classes, but there are 5"):
-        make(way=5).sample_with_unknown(0)
+        (tasks := make(way=5)).with_unknown(0, tasks.sample(0))
     with pytest.raises(ConfigurationError, match="Received: protocol original_code"):
-        make(protocol="original_code").sample_with_unknown(0)
+        (tasks := make(protocol="original_code")).with_unknown(0, tasks.sample(0))
