@@ -31,10 +31,12 @@ def test_slow_iterations_use_the_budget_too():
         assert budgets.assignments(configuration.from_dict(values), iterations)[:2] == expected
 
 
-def test_a_short_run_validates_about_ten_times():
+def test_a_short_run_validates_halfway_and_at_its_end():
     values = {**BASE, "training": {**BASE["training"], "iterations": 60000, "validate_every": 1000}, "evaluation": {"batch": 50}}
-    assert budgets.assignments(configuration.from_dict(values), 3000) == ["training.iterations=3000", "training.validate_every=700"]
-    assert budgets.assignments(configuration.from_dict(values), 30000) == ["training.iterations=30000"]
+    for iterations, every in ((1400, 700), (900, 500), (300, 200)):
+        expected = [f"training.iterations={iterations}", f"training.validate_every={every}"]
+        assert budgets.assignments(configuration.from_dict(values), iterations) == expected
+    assert budgets.assignments(configuration.from_dict(values), 3000) == ["training.iterations=3000"]
 
 
 @pytest.mark.parametrize("text", ["10", "m", "0m", "1.5it", "-3m", "10 minutes"])
