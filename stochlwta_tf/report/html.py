@@ -2,8 +2,8 @@
 
 import base64
 import functools
-import hashlib
 import io
+import itertools
 import re
 
 import matplotlib
@@ -30,7 +30,14 @@ def render(template, **values):
         template: Its file's name.
         **values: What it refers to.
     """
-    return _templates().get_template(template).render(version=stochlwta_tf.__version__, **values)
+    page = _templates().get_template(template).render(version=stochlwta_tf.__version__, **values)
+    numbers = itertools.count(1)
+    return re.sub(r"<svg .*?</svg>", lambda svg: _renamed(svg[0], f"picture{next(numbers)}-"), page, flags=re.S)
+
+
+def _renamed(svg, prefix):
+    """An SVG element with a prefix before the names of its parts, which two pictures of one page, even equal ones, must not share."""
+    return re.sub(r'(\bid="|url\(#|href="#)', rf"\1{prefix}", svg)
 
 
 @functools.cache
@@ -72,10 +79,6 @@ def figure(draw, label):
     for colour, own in _COLOURS.items():
         text = text.replace(colour, own)
     text = re.sub(r"(font: [^;\"]*?px) [^;\"]*", r"\1 var(--sans)", text)
-    # Two pictures of one page must not share the names of their parts.
-    own = hashlib.sha256(text.encode()).hexdigest()[:8]
-    text = re.sub(r'\bid="', f'id="{own}-', text)
-    text = re.sub(r"(url\(|href=\")#", rf"\1#{own}-", text)
     head = f'<svg {box} role="img" aria-label="{markupsafe.escape(label)}" style="max-width:{1.4 * float(width):.0f}pt">'
     return markupsafe.Markup(head + text[text.index(">") + 1 :].strip())
 

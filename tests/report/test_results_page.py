@@ -1,6 +1,8 @@
 """The page of all results as HTML."""
 
+import jinja2
 import pytest
+from matplotlib.figure import Figure
 
 from stochlwta_tf.cli import evaluate
 from stochlwta_tf.report import cell_text, collect, html, results_page
@@ -53,6 +55,18 @@ def test_a_measure_that_one_of_two_runs_lacks_is_a_dash_that_sorts_last_and_a_ru
     assert 'data-value="0.25">0.250 ± 0.010' in text
     assert 'data-value=""><span class="missing">–' in text[text.index('id="runs"') :]
     assert ("a", {"href": f"{folder.name}/report.html"}) in Page(text).tags
+
+
+def test_two_equal_pictures_of_a_page_share_no_names(monkeypatch):
+    def draw(file, kind):
+        drawn = Figure()
+        drawn.add_subplot().plot([0, 1], [0, 1], "o")
+        drawn.savefig(file, format=kind)
+
+    monkeypatch.setattr(html._templates(), "loader", jinja2.DictLoader({"two.html": "{{ picture }}{{ picture }}"}))
+    page = Page(html.render("two.html", picture=html.figure(draw, "a point")))
+    page.check_alone()
+    assert [tag for tag, _ in page.tags].count("svg") == 2 and sum("clip-path" in attrs for _, attrs in page.tags) > 0
 
 
 @pytest.mark.slow
