@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 from stochlwta_tf.errors import ConfigurationError
 
-_VALIDATIONS = 2  # in a run that validates and is shorter than its configuration says: a short one costs less than several of them
+_VALIDATIONS = 2  # in a run that validates and is shorter than its configuration says: more would cost more than a short training
 _ROWS = 10  # of `metrics.csv`: where whole ones are fewer, more of them, so that rounding loses a tenth of the budget at most
 
 
@@ -44,8 +44,8 @@ def assignments(config, iterations):
     """The `key=value` settings that give a training about this many iterations.
 
     Linear schedules then still end at their final value, because they follow `training.iterations`.  It is rounded down to a multiple of
-    `training.log_every`, which is lowered where the run would have fewer than ten rows.  A run that validates does so
-    as often as its configuration says, at the least halfway and at its end.
+    `training.log_every`, which is lowered where the run would have fewer than ten rows.  A run that validates does so as
+    often as its configuration says, at the least halfway and at its end.
 
     Args:
         config: The run's `Configuration`.

@@ -36,7 +36,8 @@ def test_a_short_run_validates_halfway_and_at_its_end():
     for iterations, every in ((1400, 700), (900, 500), (300, 200)):
         expected = [f"training.iterations={iterations}", f"training.validate_every={every}"]
         assert budgets.assignments(configuration.from_dict(values), iterations) == expected
-    assert budgets.assignments(configuration.from_dict(values), 3000) == ["training.iterations=3000"]
+    for iterations in (3000, 30000):
+        assert budgets.assignments(configuration.from_dict(values), iterations) == [f"training.iterations={iterations}"]
 
 
 @pytest.mark.parametrize("text", ["10", "m", "0m", "1.5it", "-3m", "10 minutes"])
