@@ -139,8 +139,8 @@ class Suite(Section):
 
     @property
     def row_labels(self):
-        """What a row may be named by: its label with or without its variant."""
-        return [name for row in self.rows for name in dict.fromkeys((row.label, row.full_label))]
+        """What rows may be named by, each name once: labels with or without the variant."""
+        return list(dict.fromkeys(name for row in self.rows for name in (row.label, row.full_label)))
 
     def part(self, columns=None, seeds=None, rows=None):
         """The suite with only some of its columns or rows, by label (a row's with or without its variant), or with other seeds.

@@ -71,3 +71,4 @@ def test_rows_are_chosen_by_label_with_or_without_their_variant():
     ]
     with pytest.raises(ConfigurationError, match="Did you mean 'FOMAML'"):
         equal.part(rows=["FOMAM"])
+    assert equal.row_labels.count("StochLWTA-ML") == 1  # three rows have it
