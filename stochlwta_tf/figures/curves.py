@@ -18,7 +18,7 @@ def scores(path, form, panels, xlabel, ylabel, percent, mark, end):
         mark: Legend of the marks.
         end: Where the marks are; the axis ends there if there is no run.
     """
-    with style.figure(path, form, len(panels)) as (_, grid):
+    with style.figure(path, form, len(panels), height=4.4) as (figure, grid):
         for axes, panel in zip(grid.flat, panels, strict=True):
             for i, line in enumerate(panel["lines"]):
                 colour = style.colour(line["method"])
@@ -45,7 +45,7 @@ def scores(path, form, panels, xlabel, ylabel, percent, mark, end):
             style.title(axes, panel["title"])
             style.grid(axes)
         handles, labels = grid[0, 0].get_legend_handles_labels()
-        grid[0, -1].legend(handles, labels, loc="center left", bbox_to_anchor=(1.03, 0.5), frameon=False, fontsize=8)
+        figure.legend(handles, labels, loc="outside lower center", ncols=2 * len(panels), frameon=False, fontsize=8)
 
 
 def settings(path, form, panels, xlabel, ylabel, zero=False):

@@ -22,7 +22,7 @@ def validation_curves(name, measure, collected, path, form):
     """
     percent = measure == "accuracy"
     labels = (
-        "meta-iterations\n(each of the method's\nown number of tasks)",
+        "meta-iterations (each of the method's own number of tasks)",
         f"validation {MEASURES[measure].axis}",
         percent,
         "the paper's, at 60,000",
