@@ -34,7 +34,8 @@ def scores(path, form, panels, xlabel, ylabel, percent, mark, end):
                     axes.plot(
                         [1.0], [line["printed"]], "<", transform=axes.get_yaxis_transform(), color=colour, markersize=7, clip_on=False
                     )
-            axes.plot([], [], "<", color=style.INK, label=mark)
+            if any(line["printed"] is not None for each in panels for line in each["lines"]):
+                axes.plot([], [], "<", color=style.INK, label=mark)
             axes.set(
                 xlabel=xlabel, ylabel=panel.get("ylabel", ylabel), xlim=(0, None if any("x" in line for line in panel["lines"]) else end)
             )

@@ -12,23 +12,24 @@ from stochlwta_tf.report.match import Matcher
 from stochlwta_tf.training.records import read
 
 _PERCENT = MEASURES["accuracy"].axis
+#: Columns of `metrics.csv` that a training may be drawn over: the axis, and what it is divided by.
+_OVER = {
+    "iteration": ("meta-iterations (each of the method's own number of tasks)", 1),
+    "core_seconds": ("processor time of meta-iterations, minutes", 60),
+}
 
 
-def validation_curves(name, measure, collected, path, form):
-    """Draws the validation score over the meta-iterations; other arguments as `method_curves`.
+def validation_curves(name, measure, collected, path, form, over="iteration"):
+    """Draws the validation score over the training; other arguments as `method_curves`.
 
     Args:
         measure: `"accuracy"` or `"mse"`.
+        over: `"iteration"` or `"core_seconds"`.
     """
     percent = measure == "accuracy"
-    labels = (
-        "meta-iterations (each of the method's own number of tasks)",
-        f"validation {MEASURES[measure].axis}",
-        percent,
-        "the paper's, at 60,000",
-        60000,
-    )
-    validation = functools.partial(_validation, measure=measure)
+    axis, unit = _OVER[over]
+    labels = axis, f"validation {MEASURES[measure].axis}", percent, "the paper's, at 60,000", 60000
+    validation = functools.partial(_validation, measure=measure, over=over, unit=unit)
     whose = (lambda task: f"validation accuracy, {titles.validated(task)}, %") if percent else None
     return method_curves(name, validation, f"val_{measure} in metrics.csv", labels, collected, path, form, whose)
 
@@ -57,7 +58,9 @@ def method_curves(name, curve, of, labels, collected, path, form, ylabel=None):
     """
     suite, matcher = suites.load(name), Matcher(collected)
     panels, missing = [], []
-    for column in suite.columns:
+    # Further columns of a task are other measures of the same runs.
+    columns = {column.task or column.label: column for column in reversed(suite.columns)}
+    for column in reversed(columns.values()):
         cells = [cell for cell in suite.cells() if cell.column is column and matcher.expected(cell)]
         groups = [group for group in matcher.groups(cells) if group.protocol == group.trained]  # curves are the training's
         for group in groups or [None]:
@@ -79,19 +82,20 @@ def method_curves(name, curve, of, labels, collected, path, form, ylabel=None):
     return _said(missing, matcher)
 
 
-def _validation(cell, matched, measure):
-    """Mean over seeds of the validation score by the iteration, and each seed's; None if none was recorded."""
-    each, column, scale = [], f"val_{measure}", 100 if measure == "accuracy" else 1
+def _validation(cell, matched, measure, over, unit):
+    """Mean over seeds of the validation score by what the training is drawn over, and each seed's; None if none was recorded."""
+    each, places, column, scale = [], [], f"val_{measure}", 100 if measure == "accuracy" else 1
     for result in matched.results:
         try:
-            rows = [row for row in read(result.path / "metrics.csv") if row.get(column)]
+            rows = [row for row in read(result.path / "metrics.csv") if row.get(column) and row.get(over)]
             each.append({int(row["iteration"]): scale * float(row[column]) for row in rows})
+            places.append({int(row["iteration"]): float(row[over]) / unit for row in rows})
         except ValueError as error:
             collect.warn([f"{result.folder}/metrics.csv: corrupted: {error}."])
             return None
-    x = sorted(set.intersection(*map(set, each)))
-    y = [[seed[i] for i in x] for seed in each]
-    return {"x": x, "y": np.mean(y, 0), "each": y} if x else None
+    shared = sorted(set.intersection(*map(set, each)))
+    x, y = ([[seed[i] for i in shared] for seed in values] for values in (places, each))
+    return {"x": np.mean(x, 0), "y": np.mean(y, 0), "each": y} if shared else None
 
 
 def _active(cell, matched):
@@ -181,4 +185,5 @@ FIGURES = {
     "4a": functools.partial(validation_curves, "figure4a", "mse"),
     "4b": functools.partial(validation_curves, "figure4b", "mse"),
     "4c": functools.partial(active_curves, "figure4c"),
+    "at_length": functools.partial(validation_curves, "at_length", "accuracy", over="core_seconds"),
 }

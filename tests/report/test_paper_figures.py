@@ -34,11 +34,21 @@ def test_curves_are_means_over_seeds_of_what_was_validated(tmp_path, drawn):
         (path / "metrics.csv").write_text(f"iteration,seconds,val_accuracy\n500,0.5,\n{rows}")
     lines = paper_figures.FIGURES["2"](collect.read(tmp_path), tmp_path / "a.png", "png")
     own = drawn[0]["lines"][0]
-    assert (own["label"], own["printed"], own["x"]) == ("StochLWTA-ML", 98.0, [1000, 2000])
+    assert (own["label"], own["printed"], list(own["x"])) == ("StochLWTA-ML", 98.0, [1000, 2000])
     assert list(own["y"]) == pytest.approx([55.0, 80.0])
     assert any(
         line.startswith("missing: MAML, omniglot_20w1s: no run: python train.py --config configs/omniglot_20w1s_maml") for line in lines
     )
+
+
+def test_a_training_at_length_is_drawn_over_the_minutes_of_its_processor(tmp_path, drawn):
+    for seed, seconds in enumerate((600, 720)):
+        path = result_folders.write(tmp_path, cell("at_length", "FOMAML", "omniglot_20w1s"), 70.0, seed=seed)
+        (path / "metrics.csv").write_text(f"iteration,core_seconds,val_accuracy\n1000,{seconds},0.5\n2000,{2 * seconds},0.7\n")
+    paper_figures.FIGURES["at_length"](collect.read(tmp_path), tmp_path / "a.png", "png")
+    line = next(line for line in drawn[0]["lines"] if line["label"] == "FOMAML")
+    assert list(line["x"]) == pytest.approx([11.0, 22.0])
+    assert list(line["y"]) == pytest.approx([50.0, 70.0])
 
 
 def validated(runs, suite, row, column, values="1000,1.0,0.5", **options):
