@@ -39,8 +39,7 @@ class Monitor(keras.callbacks.Callback):
 
     def _winners(self):
         learner, task = self.model, self._task
-        psi, state = learner.current_values()
-        weights = psi[: len(learner.network.trainable_variables)]
+        weights, state = learner.network.trainable_variables, learner.network.non_trainable_variables
         inputs, _, _ = learner.call_network(weights, state, task.query_x[0], task.key[0], training=False, probe=self._probe)
         entropies, kl = [], 0.0
         for h, competitors in zip(tf.nest.flatten(inputs), self._competitors, strict=True):

@@ -44,6 +44,17 @@ def test_the_entropy_of_the_winners_follows_from_the_units_inputs(monitored):
     assert even["winners_entropy"] == pytest.approx(np.log(2), abs=1e-5) and even["winners_kl"] == pytest.approx(0, abs=1e-4)
 
 
+def test_the_winners_are_those_of_the_network_whatever_else_is_learned():
+    found = []
+    for learned in (False, True):
+        learner, tasks = learner_of(network={**VALUES["network"], "weights": "gaussian"}, learner={"name": "maml", "learn_inner_rates": learned})
+        monitor, logs = Monitor(learner.network, tasks), {"val_accuracy": 0.5}
+        monitor.set_model(learner)
+        monitor.on_epoch_end(0, logs)
+        found.append(logs["winners_entropy"])
+    assert found[0] == found[1] < np.log(2)
+
+
 def test_other_networks_and_rows_without_a_validation_have_none_of_it():
     network = types.SimpleNamespace(_flatten_layers=lambda: [], layers=[])
     monitor, logs = Monitor(network), {"loss": 1.0}
