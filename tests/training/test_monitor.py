@@ -47,7 +47,9 @@ def test_the_entropy_of_the_winners_follows_from_the_units_inputs(monitored):
 def test_the_winners_are_those_of_the_network_whatever_else_is_learned():
     found = []
     for learned in (False, True):
-        learner, tasks = learner_of(network={**VALUES["network"], "weights": "gaussian"}, learner={"name": "maml", "learn_inner_rates": learned})
+        learner, tasks = learner_of(
+            network={**VALUES["network"], "weights": "gaussian"}, learner={"name": "maml", "learn_inner_rates": learned}
+        )
         monitor, logs = Monitor(learner.network, tasks), {"val_accuracy": 0.5}
         monitor.set_model(learner)
         monitor.on_epoch_end(0, logs)
