@@ -62,7 +62,7 @@ def method_curves(name, curve, of, labels, collected, path, form, ylabel=None):
     columns = {column.task or column.label: column for column in reversed(suite.columns)}
     for column in reversed(columns.values()):
         cells = [cell for cell in suite.cells() if cell.column is column and matcher.expected(cell)]
-        groups = [group for group in matcher.groups(cells) if group.protocol == group.trained]  # curves are the training's
+        groups = [group for group in matcher.groups(cells) if group.protocol == group.trained and _own_tests(matcher, cells, group)]
         for group in groups or [None]:
             lines, drawn = [], []
             for cell in cells:
@@ -80,6 +80,12 @@ def method_curves(name, curve, of, labels, collected, path, form, ylabel=None):
     panels = [panel for panel in panels if any("x" in line for line in panel["lines"])] or panels
     curves.scores(path, form, panels, *labels)
     return _said(missing, matcher)
+
+
+def _own_tests(matcher, cells, group):
+    """Whether a run's own test is in the group: curves are the training's, which a further test with other batch statistics is not like."""
+    found = [matched for cell in cells if (matched := matcher.matched(cell, group))]
+    return any(result.file == "evaluation.json" for matched in found for result in matched.results)
 
 
 def _validation(cell, matched, measure, over, unit):

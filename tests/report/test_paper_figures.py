@@ -51,6 +51,15 @@ def test_a_training_at_length_is_drawn_over_the_minutes_of_its_processor(tmp_pat
     assert list(line["y"]) == pytest.approx([50.0, 70.0])
 
 
+def test_a_further_test_with_other_batch_statistics_has_no_curve_of_its_own(tmp_path, drawn):
+    own = cell("at_length", "FOMAML", "omniglot_20w1s")
+    path = result_folders.write(tmp_path, own, 70.0, statistics="transductive")
+    result_folders.write(tmp_path, own.tested({"batch_statistics": "support"}), 69.0, statistics="support")
+    (path / "metrics.csv").write_text("iteration,core_seconds,val_accuracy\n1000,60,0.5\n")
+    paper_figures.FIGURES["at_length"](collect.read(tmp_path), tmp_path / "a.png", "png")
+    assert [panel["title"] for panel in drawn] == ["Omniglot 20-way 1-shot\nprotocol standard, transductive"]
+
+
 def validated(runs, suite, row, column, values="1000,1.0,0.5", **options):
     path = result_folders.write(runs, cell(suite, row, column), 70.0, **options)
     (path / "metrics.csv").write_text(f"iteration,seconds,val_accuracy\n{values}\n")
