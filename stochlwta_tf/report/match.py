@@ -102,9 +102,8 @@ class Matcher:
     def groups(self, cells):
         """Every group with results of the cells; results without batch normalisation belong to each group of their protocol."""
         found = {self._group(result) for cell in cells for result in self._of(cell)}
-        return sorted(
-            (g for g in found if g.statistics or not any(o.statistics and o[:2] == g[:2] for o in found)), key=lambda g: tuple(map(str, g))
-        )
+        kept = (g for g in found if g.statistics or not any(o.statistics and o[:2] == g[:2] for o in found))
+        return sorted(kept, key=lambda g: (*g[:2], g.statistics == "support"))  # the usual statistics first
 
     def _group(self, result):
         return Group(result.evaluation.protocol, result.config.protocol, result.evaluation.batch_statistics)
