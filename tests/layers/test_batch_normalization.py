@@ -85,6 +85,39 @@ def test_the_second_derivative_agrees_with_finite_differences(float64):
     np.testing.assert_allclose(gradient, numeric, rtol=1e-5, atol=1e-6)
 
 
+def moments(layer, x):
+    """The output, mean and variance of a call, as functions of its input."""
+    with keras.StatelessScope([]) as scope:
+        y = layer(x)
+    return y, scope.get_current_value(layer.mean), scope.get_current_value(layer.variance)
+
+
+def derivatives(dtype):
+    """First and second derivatives of a loss that images of single precision compute in another way than double precision."""
+    layer = BatchNormalization(dtype=dtype)
+    layer.build((None, None, None, 3))
+    x, along = (tf.constant(values((4, 2, 3, 3), seed), dtype) for seed in (0, 1))
+    with tf.GradientTape() as outer:
+        outer.watch(x)
+        with tf.GradientTape() as inner:
+            inner.watch(x)
+            y, mean, variance = moments(layer, x)
+            loss = tf.reduce_sum(tf.sin(y) * along) + tf.reduce_sum(mean * variance**2)
+        first = inner.gradient(loss, x)
+        product = tf.reduce_sum(first * along)
+    return loss, first, outer.gradient(product, x)
+
+
+def test_images_have_the_derivatives_of_the_formula():
+    for single, double in zip(derivatives("float32"), derivatives("float64"), strict=True):
+        np.testing.assert_allclose(single, double, rtol=1e-4, atol=1e-5 * np.abs(double).max())
+
+
+def test_one_pixel_is_its_own_mean():
+    y, mean, variance = moments(BatchNormalization(), tf.fill([1, 1, 1, 3], 7.0))
+    np.testing.assert_array_equal([*y[0, 0], mean, variance], [[0] * 3, [7] * 3, [0] * 3])
+
+
 def test_weights_shapes_and_configuration():
     layer = BatchNormalization(scale=False, epsilon=0.01, name="normal")
     layer.build((None, None, 4))
