@@ -10,6 +10,7 @@ from keras import ops
 
 from stochlwta_tf import random
 from stochlwta_tf.layers.blocks import check_competitors, check_divides, log_softmax, merge_blocks, one_winner, softmax, split_blocks
+from stochlwta_tf.layers.pair_competition import compete, is_large_map_of_pairs
 
 tfd = tfp.distributions
 
@@ -108,18 +109,21 @@ class StochasticLWTA(keras.layers.Layer):
         h = split_blocks(x, self.competitors)
         logits = self._logits(ops.cast(h, self.variable_dtype))  # the competition is in full precision
         shape = [tf.shape(h)[axis] if size is None else size for axis, size in enumerate(h.shape)]
-        # softmax(h) and log q differ by a constant in each block, which the softmax below and the argmax do not see.
-        perturbed = logits + ops.cast(random.gumbel(self.noise.next(), shape), logits.dtype)
+        noise = ops.cast(random.gumbel(self.noise.next(), shape), logits.dtype)
         temperature = self.temperature if training else self.test_temperature
-        if temperature:
-            xi = softmax(perturbed / temperature)
+        xi = None
+        # softmax(h) and log q differ by a constant in each block, which neither a softmax nor the winner sees.
+        if is_large_map_of_pairs(h) and h.dtype == logits.dtype and self.kl_estimator != "sample":
+            y = compete(logits, noise, h, temperature)
         else:
-            xi = one_winner(perturbed)
+            perturbed = logits + noise
+            xi = softmax(perturbed / temperature) if temperature else one_winner(perturbed)
+            y = ops.cast(xi, h.dtype) * h
         if training and self.kl_weight:
             self.add_loss(self.kl_weight * self._kl(logits, xi))
-        return merge_blocks(ops.cast(xi, h.dtype) * h)
+        return merge_blocks(y)
 
-    def _kl(self, logits: tf.Tensor, xi: tf.Tensor) -> tf.Tensor:
+    def _kl(self, logits: tf.Tensor, xi: tf.Tensor | None) -> tf.Tensor:
         weights = xi if self.kl_estimator == "sample" else softmax(logits)
         return ops.sum(weights * (log_softmax(logits) + math.log(self.competitors)))
 

@@ -160,6 +160,28 @@ def test_eager_xla_and_vectorized_map_agree():
         np.testing.assert_allclose(mapped(x), expected, atol=1e-5)
 
 
+@pytest.mark.parametrize("training", [False, True])
+@pytest.mark.parametrize("options", [{}, {"probability_floor": 0.01}, {"test_temperature": 0.1}])
+def test_a_large_map_of_pairs_agrees_with_one_operation_after_another(options, training):
+    """In a graph it is one program, with derivatives of its own; eagerly it is operation by operation."""
+    layer, x = StochasticLWTA(2, kl_weight=0.1, **options), tf.constant(values((2, 64, 64, 8)))
+
+    def derivatives(x):
+        with tf.GradientTape() as outer:
+            outer.watch(x)
+            with tf.GradientTape() as inner:
+                inner.watch(x)
+                with keras.StatelessScope([(v, v.value) for v in layer.variables], collect_losses=True) as scope:
+                    y = layer(x, training=training)
+                loss = tf.reduce_sum(tf.sin(y) * x) + sum(scope.losses)
+            gradient = inner.gradient(loss, x)
+            norm = tf.reduce_sum(gradient**2)
+        return y, gradient, outer.gradient(norm, x)
+
+    for fused, single in zip(tf.function(derivatives, autograph=False)(x), derivatives(x), strict=True):
+        np.testing.assert_allclose(fused, single, rtol=1e-4, atol=1e-5 * np.abs(single).max())
+
+
 @pytest.mark.parametrize("make", [DeterministicLWTA, StochasticLWTA])
 @each_shape
 def test_shapes_known_and_unknown(make, shape):
