@@ -47,7 +47,7 @@ def normalizes(network: keras.Model) -> bool:
 def _with_gradients(x: tf.Tensor, mean: tf.Tensor, variance: tf.Tensor) -> Any:
     """The moments of `x`, known already, with the gradients that TensorFlow's fused operation does not give them."""
 
-    def gradients(of_mean, of_variance):
+    def gradients(of_mean: tf.Tensor, of_variance: tf.Tensor) -> tuple[tf.Tensor, ...]:
         n = tf.cast(tf.reduce_prod(tf.shape(x)[:-1]), x.dtype)
         of_x = (of_mean + 2 * (x - tf.reduce_mean(x, (0, 1, 2))) * of_variance) / n  # not x - mean, of which x is a constant
         return of_x, tf.zeros_like(mean), tf.zeros_like(variance)
@@ -119,14 +119,14 @@ class BatchNormalization(keras.layers.Layer):
         self.variance.assign(variance)
         return ops.cast(y, self.compute_dtype)
 
-    def _normalized(self, x, mean, variance):
+    def _normalized(self, x: tf.Tensor, mean: tf.Tensor, variance: tf.Tensor) -> tf.Tensor:
         factor = ops.rsqrt(variance + self.epsilon)
         if self.scale:
             factor = factor * self.gamma
         return x * factor + (self.beta - mean * factor)
 
-    def _fused(self, x):
-        """Images by TensorFlow's one operation, which reads them a third as often as a mean, a variance and a scaling."""
+    def _fused(self, x: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor, tf.Tensor]:
+        """Output, mean and variance of images, from one operation; one for each of the formula's takes three times as long."""
         beta = ops.convert_to_tensor(self.beta)
         gamma = ops.convert_to_tensor(self.gamma) if self.scale else tf.ones_like(beta)
         of = tf.raw_ops.FusedBatchNormV3(x=x, scale=gamma, offset=beta, mean=[], variance=[], epsilon=self.epsilon, is_training=True)

@@ -34,7 +34,7 @@ def _at(temperature: float) -> Callable:
     program = functools.partial(tf.function, jit_compile=True, autograph=False)
 
     @program
-    def forwards(logits, noise, h):
+    def forwards(logits: tf.Tensor, noise: tf.Tensor, h: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:
         """The outputs, and xi of the first of each block."""
         p0, p1 = _apart(logits + noise)
         xi = tf.sigmoid((p0 - p1) / temperature) if temperature else tf.cast(p0 >= p1, h.dtype)
@@ -42,7 +42,7 @@ def _at(temperature: float) -> Callable:
         return _together(xi * h0, (1 - xi) * h1, h), xi
 
     @program
-    def backwards(xi, h, of_y):
+    def backwards(xi: tf.Tensor, h: tf.Tensor, of_y: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:
         """The gradients of the logits and of h."""
         h0, h1 = _apart(h)
         of_y0, of_y1 = _apart(of_y)
@@ -50,10 +50,10 @@ def _at(temperature: float) -> Callable:
         return _together(of_difference, -of_difference, h), _together(xi * of_y0, (1 - xi) * of_y1, h)
 
     @tf.custom_gradient
-    def competition(logits, noise, h):
+    def competition(logits: tf.Tensor, noise: tf.Tensor, h: tf.Tensor) -> tuple[tf.Tensor, Callable]:
         y, xi = forwards(logits, noise, h)
 
-        def gradients(of_y):
+        def gradients(of_y: tf.Tensor) -> tuple[tf.Tensor | None, ...]:
             of_logits, of_h = backwards(xi, h, of_y)
             return of_logits, None, of_h
 
