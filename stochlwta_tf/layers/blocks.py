@@ -43,7 +43,7 @@ def one_winner(values: tf.Tensor) -> tf.Tensor:
 
 def softmax(values: tf.Tensor) -> tf.Tensor:
     """Softmax along the last axis: over so few competitors, TensorFlow's own is slower on a CPU."""
-    if _pairs_in_a_map(values):
+    if pairs_in_a_map(values):
         return ops.sigmoid(values - _rivals(values))
     competitors = ops.unstack(values, axis=-1)
     largest = ops.stop_gradient(functools.reduce(ops.maximum, competitors))
@@ -54,12 +54,12 @@ def softmax(values: tf.Tensor) -> tf.Tensor:
 
 def log_softmax(values: tf.Tensor) -> tf.Tensor:
     """Logarithm of the softmax along the last axis."""
-    if _pairs_in_a_map(values):
+    if pairs_in_a_map(values):
         return ops.log_sigmoid(values - _rivals(values))
     return ops.log_softmax(values)
 
 
-def _pairs_in_a_map(values: tf.Tensor) -> bool:
+def pairs_in_a_map(values: tf.Tensor) -> bool:
     """Whether these are blocks of two channels; between dense layers, which XLA compiles, it would compute the noise twice."""
     return len(values.shape) > 3 and values.shape[-1] == 2
 

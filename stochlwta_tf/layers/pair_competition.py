@@ -5,13 +5,14 @@ from collections.abc import Callable
 
 import tensorflow as tf
 
+from stochlwta_tf.layers.blocks import pairs_in_a_map
+
 _LEAST = 2**16  # elements; operations on fewer take no longer than the start of a program
 
 
 def is_large_map_of_pairs(h: tf.Tensor) -> bool:
     """Whether `h` is, in a graph, the blocks `[..., R, 2]` of a feature map that is large, and of one size, so that it compiles once."""
-    pairs_in_a_map = h.shape.rank > 3 and h.shape[-1] == 2
-    return not tf.executing_eagerly() and pairs_in_a_map and h.shape.is_fully_defined() and h.shape.num_elements() >= _LEAST
+    return not tf.executing_eagerly() and pairs_in_a_map(h) and h.shape.is_fully_defined() and h.shape.num_elements() >= _LEAST
 
 
 def compete(logits: tf.Tensor, noise: tf.Tensor, h: tf.Tensor, temperature: float) -> tf.Tensor:
