@@ -143,7 +143,10 @@ class Suite(Section):
         return list(dict.fromkeys(name for row in self.rows for name in (row.label, row.full_label)))
 
     def part(self, columns=None, seeds=None, rows=None):
-        """The suite with only some of its columns or rows, by label (a row's with or without its variant), or with other seeds.
+        """The suite with only some of its columns or rows, by label, or with other seeds.
+
+        A row's label with its variant, or that of a row without one, is one row's; a bare label that no row has in full stands for all its
+        variants.
 
         Raises:
             ConfigurationError: It has no such column or row, or a seed is negative.
@@ -151,7 +154,8 @@ class Suite(Section):
         if seeds and min(seeds) < 0:
             raise ConfigurationError(f"--seeds must be 0 or more. Received: {min(seeds)}.")
         kept_columns = [column for column in self.columns if columns is None or column.label in columns]
-        kept_rows = [row for row in self.rows if rows is None or {row.label, row.full_label} & {*rows}]
+        full = {row.full_label for row in self.rows}
+        kept_rows = [row for row in self.rows if rows is None or row.full_label in rows or row.label in {*rows} - full]
         self._check_labels("column", columns, [column.label for column in self.columns])
         self._check_labels("row", rows, self.row_labels)
         return self.model_copy(update={"columns": tuple(kept_columns), "rows": tuple(kept_rows), "seeds": tuple(seeds or self.seeds)})

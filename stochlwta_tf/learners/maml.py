@@ -31,6 +31,8 @@ class MAML(MetaGradientLearner):
         learn_inner_rates: Whether eta is learned too, one rate for each weight (Li et al., *Meta-SGD*, 2017).
         multi_step_loss: Whether the meta-loss is the mean of the query's losses after each inner step (Antoniou et al., *How to train your
             MAML*, 2019), rather than the loss after the last.
+        zero_head: Whether every task starts from a head of zeros, rather than from learned weights: no class is preferred before the first
+            step, whatever its number in a task (Kao, Chiu & Chen, *MAML is a Noisy Contrastive Learner in Classification*, 2022).
         **kwargs: Arguments of `MetaLearner`.
 
     Example:
@@ -47,6 +49,7 @@ class MAML(MetaGradientLearner):
         order: Annotated[int, Field(ge=1, le=2), TRAINING_ONLY] = 2,
         learn_inner_rates: Annotated[bool, TRAINING_ONLY] = False,
         multi_step_loss: Annotated[bool, TRAINING_ONLY] = False,
+        zero_head: bool = False,
         inner_loss: Literal["sum", "mean"] = "mean",
         **kwargs: Any,
     ) -> None:
@@ -56,14 +59,23 @@ class MAML(MetaGradientLearner):
         self.order = order
         self.learn_inner_rates = learn_inner_rates
         self.multi_step_loss = multi_step_loss
+        self.zero_head = zero_head
+        if zero_head and self.likelihood.kind != "categorical":
+            raise ValueError(f"`zero_head` needs classes. Received: zero_head=True, likelihood={self.likelihood.kind!r}")
+        if zero_head and any(v.shape[-1] != self.targets for v in head_weights(network)):
+            raise ValueError(f"`zero_head` needs a network whose last layer with weights is its head. Received: network={network}")
         if learn_inner_rates:
             self.inner_rates = self.add_group("rate", keras.initializers.Constant(self.inner_lr))
 
     def initial(self, psi):
         """The network's initial weights, and the inner rates."""
+        weights, rates = list(psi), self.inner_lr
         if self.learn_inner_rates:
-            return self.values_of(psi, self.network.trainable_variables, self.inner_rates)
-        return list(psi), self.inner_lr
+            weights, rates = self.values_of(psi, self.network.trainable_variables, self.inner_rates)
+        if self.zero_head:
+            head = {id(v) for v in head_weights(self.network)}
+            weights = [tf.zeros_like(w) if id(v) in head else w for v, w in zip(self.network.trainable_variables, weights)]
+        return weights, rates
 
     def inner_step(self, i, weights, state, rates, x, y, key):
         """Step number `i` on a support set: new weights and state."""
@@ -105,6 +117,12 @@ class MAML(MetaGradientLearner):
         # No gradient goes through the inner steps, so they may be a loop, which takes the memory of one step.
         weights, state = self.adapt(psi, state, task.support_x, task.support_y, task.key, self.inner_steps)
         return self.update_by(functools.partial(self.loss_after, self.inner_steps), weights, state, task)
+
+
+def head_weights(network: keras.Model) -> list[keras.Variable]:
+    """The weights and biases of a network's last layer that has any; of Gaussian weights, the means."""
+    head = [layer for layer in network._flatten_layers(include_self=False) if layer.trainable_variables][-1]
+    return [v for v in head.trainable_variables if v is not getattr(head, "rho", None)]
 
 
 @keras.saving.register_keras_serializable(package="stochlwta_tf")

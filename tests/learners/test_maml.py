@@ -89,6 +89,41 @@ def test_the_program_of_first_order_steps_does_not_grow_with_their_number(kind, 
     assert (operations(4) > operations(2)) == grows
 
 
+@pytest.mark.parametrize("kind", [FOMAML, MAML])
+def test_a_zero_head_becomes_the_mean_difference_of_the_features(kind):
+    """One step from zeros in closed form: w = rate / n Σ φ(x) (onehot(y) − 1/N), b = 0 for as many examples of each class."""
+    keras.utils.set_random_seed(0)
+    network = networks.mlp((8,), 3, units=(6,), activation="tanh", bias_initial=0.3)
+    learner = kind(network, inner_lr=0.5, zero_head=True, learn_inner_rates=True)
+    x, y = np.random.default_rng(0).normal(size=(6, 8)).astype("float32"), np.array([0, 1, 2, 2, 1, 0], "int32")
+    adapted, _ = learner.adapt(*learner.current_values(), x, y, tf.constant([0, 1], tf.uint32), steps=1)
+    features = np.tanh(x @ network.weights[0] + network.weights[1])
+    np.testing.assert_allclose(adapted[2], 0.5 / 6 * features.T @ (np.eye(3)[y] - 1 / 3), atol=1e-6)
+    np.testing.assert_allclose(adapted[3], np.zeros(3), atol=1e-6)
+
+
+@pytest.mark.parametrize("options", [{}, {"weights": "gaussian", "predict_with": "mean", "rho_initial": -30.0, "rho_min": None}])
+def test_with_a_zero_head_classes_may_be_numbered_in_any_order(options):
+    keras.utils.set_random_seed(0)
+    network = networks.mlp((8,), 4, units=(6,), bias_initial=0.3, weights_kl_weight=0.0, **options)
+    learner = FOMAML(network, inner_lr=0.5, inner_steps=3, zero_head=True)
+    numbers = np.random.default_rng(0)
+    x, query = numbers.normal(size=(2, 8, 8)).astype("float32")
+    y, order = np.arange(8) % 4, np.array([2, 0, 3, 1])
+    plain, renumbered = (learner.adapt_to(x, labels).predict(query).mean for labels in (y, order[y]))
+    assert np.ptp(plain) > 0.01
+    np.testing.assert_allclose(renumbered[:, order], plain, atol=1e-5)
+
+
+def test_a_zero_head_is_refused_where_there_is_none():
+    with pytest.raises(ValueError, match="Received: zero_head=True, likelihood='gaussian'"):
+        MAML(networks.mlp((1,), 1), likelihood="gaussian", zero_head=True)
+    x = keras.Input((4,))
+    no_head = keras.Model(x, keras.layers.Reshape((3,))(keras.layers.Conv1D(1, 2)(keras.layers.Reshape((4, 1))(x))))
+    with pytest.raises(ValueError, match="last layer with weights is its head"):
+        MAML(no_head, zero_head=True)
+
+
 def test_impossible_order():
     with pytest.raises(ValueError, match="Received: order=3"):
         MAML(networks.mlp((1,), 1), order=3)
