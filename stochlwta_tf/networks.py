@@ -204,6 +204,7 @@ def conv4(
     downsampling: Literal["stride", "max_pool"] = "stride",
     head: Literal["flatten", "average"] = "flatten",
     batch_norm_scale: bool = True,
+    batch_norm_scale_initial: Positive = 1.0,
     activation: Activation = "relu",
     weights: Weights = "point",
     **layers: Any,
@@ -217,6 +218,7 @@ def conv4(
         downsampling: By a stride of 2 (Omniglot), or by 2×2 max-pooling with same-padding (CIFAR-100, mini-ImageNet).
         head: `"flatten"` the last feature map, or `"average"` it over positions.
         batch_norm_scale: Whether batch normalisation has a trainable scale in addition to its shift.
+        batch_norm_scale_initial: Its initial value: units of standard deviation 1 that compete in pairs win by little more than chance.
         activation, weights: See `LayerFactory`; the blocks of LWTA are neighbouring channels, which compete at each position.
         **layers: Further options of `LayerFactory`.
 
@@ -233,11 +235,17 @@ def conv4(
     """
     if len(input_shape) != 3:
         raise ValueError(f"`conv4` needs images `[height, width, channels]`. Received: input_shape={tuple(input_shape)}")
+    if not batch_norm_scale and batch_norm_scale_initial != 1:
+        raise ValueError(
+            "`batch_norm_scale_initial` needs a scale. "
+            f"Received: batch_norm_scale={batch_norm_scale}, batch_norm_scale_initial={batch_norm_scale_initial}"
+        )
     make = LayerFactory(activation, weights, **layers)
     x = h = keras.Input(input_shape)
+    scale = keras.initializers.Constant(batch_norm_scale_initial)
     for i in range(1, 5):
         h = make.convolution(filters, 2 if downsampling == "stride" else 1, f"convolution{i}")(h)
-        h = BatchNormalization(scale=batch_norm_scale, name=f"normalization{i}")(h)
+        h = BatchNormalization(scale=batch_norm_scale, gamma_initializer=scale, name=f"normalization{i}")(h)
         if downsampling == "max_pool":
             h = keras.layers.MaxPooling2D(2, padding="same", data_format=_CHANNELS_LAST, name=f"pool{i}")(h)
         h = make.activation(f"units{i}")(h)

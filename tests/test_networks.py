@@ -109,6 +109,18 @@ def test_options_reach_the_layers():
     assert networks.dense_lwta((3,), 2, competitors=4).get_layer("hidden2").units == 32  # R stays
 
 
+def test_the_scale_of_batch_normalization_starts_where_it_is_told(tmp_path):
+    network = networks.conv4((6, 6, 1), 2, filters=4, batch_norm_scale_initial=3.0)
+    images = np.random.default_rng(0).normal(size=(50, 6, 6, 1)).astype("float32")
+    spread = keras.Model(network.input, network.get_layer("normalization2").output)(images)
+    np.testing.assert_allclose(np.std(spread, axis=(0, 1, 2)), 3.0, rtol=0.01)
+    network.save(tmp_path / "a.keras")
+    assert (
+        keras.models.load_model(tmp_path / "a.keras").get_layer("normalization1").get_config()
+        == network.get_layer("normalization1").get_config()
+    )
+
+
 def test_the_max_pool_is_that_of_the_image():
     network = networks.dense_lwta((4, 6, 1), 2, max_pool=True, input_scale=True, weights="point")
     image = np.random.default_rng(0).normal(size=(1, 4, 6, 1)).astype("float32")
@@ -129,6 +141,10 @@ def test_conv4_without_a_scale_in_another_size():
         (lambda: networks.mlp((1,), 1, units=(9,), activation="stochastic_lwta"), "Received: competitors=2, units=9"),
         (lambda: networks.conv4(OMNIGLOT, 5, filters=7, activation="deterministic_lwta"), "Received: competitors=2, units=7"),
         (lambda: networks.conv4((28,), 5), r"Received: input_shape=\(28,\)"),
+        (
+            lambda: networks.conv4(OMNIGLOT, 5, batch_norm_scale=False, batch_norm_scale_initial=3.0),
+            "Received: batch_norm_scale=False, batch_norm_scale_initial=3.0",
+        ),
         (lambda: networks.dense_lwta((28,), 5, max_pool=True), r"Received: input_shape=\(28,\)"),
     ],
 )

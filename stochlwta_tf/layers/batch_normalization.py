@@ -70,6 +70,7 @@ class BatchNormalization(keras.layers.Layer):
     Args:
         scale: Whether to multiply by a trainable gamma.
         epsilon: Positive number added to the variance.
+        gamma_initializer: Initial gamma.
 
     Input shape:
         `[batch, ..., channels]`.
@@ -88,17 +89,18 @@ class BatchNormalization(keras.layers.Layer):
     ...     layer(query_x)  # normalised by the support set's statistics
     """
 
-    def __init__(self, scale: bool = True, epsilon: float = 1e-3, **kwargs: Any) -> None:
+    def __init__(self, scale: bool = True, epsilon: float = 1e-3, gamma_initializer: Any = "ones", **kwargs: Any) -> None:
         super().__init__(**kwargs)
         if epsilon <= 0:
             raise ValueError(f"`epsilon` must be positive. Received: epsilon={epsilon}")
         self.scale = scale
         self.epsilon = epsilon
+        self.gamma_initializer = keras.initializers.get(gamma_initializer)
 
     def build(self, input_shape: tuple[int | None, ...]) -> None:
         shape = (input_shape[-1],)
         own = {"shape": shape, "autocast": False}  # statistics of half precision would be those of other images
-        self.gamma = self.add_weight(initializer="ones", name="gamma", **own) if self.scale else None
+        self.gamma = self.add_weight(initializer=self.gamma_initializer, name="gamma", **own) if self.scale else None
         self.beta = self.add_weight(initializer="zeros", name="beta", **own)
         self.mean = self.add_weight(initializer="zeros", trainable=False, name="mean", **own)
         self.variance = self.add_weight(initializer="ones", trainable=False, name="variance", **own)
@@ -138,4 +140,5 @@ class BatchNormalization(keras.layers.Layer):
         return input_shape
 
     def get_config(self) -> dict[str, Any]:
-        return {**super().get_config(), "scale": self.scale, "epsilon": self.epsilon}
+        gamma = keras.initializers.serialize(self.gamma_initializer)
+        return {**super().get_config(), "scale": self.scale, "epsilon": self.epsilon, "gamma_initializer": gamma}
