@@ -48,7 +48,7 @@ class Row(Section):
         config: Name of a configuration, with `{task}` for the column's task.
         name: Name of the runs; the configuration's own by default.
         set: Overrides of the configuration.
-        test: Overrides of the learner's options in the test only, on the same trained model.
+        test: Overrides in the test only, on the same trained model: of the learner's options, or of other keys, such as `task.shot`.
         x: Position on a figure's horizontal axis.
         columns: Labels of the columns that the row has a cell in; all by default.
         compared_with: Another row, by label with variant, from which the row's difference on the same tasks is shown.
@@ -216,7 +216,7 @@ class Cell(NamedTuple):
     @property
     def further_test(self):
         """The settings of a row's `test`."""
-        return _assignments({f"evaluation.{key}": value for key, value in self.row.test.items()})
+        return _assignments({key if "." in key else f"evaluation.{key}": value for key, value in self.row.test.items()})
 
     @property
     def exists(self):
@@ -229,13 +229,15 @@ class Cell(NamedTuple):
         """The run's `Configuration`, without the overrides of its test.
 
         Raises:
-            ConfigurationError: It is not valid, or the test's options are not the learner's.
+            ConfigurationError: It is not valid, or the test's options are not.
         """
         config = configuration.load(self.config, [*self.assignments, *more])
         options = list(config.learner.options())
         for key in self.row.test:
-            if key not in options:
+            if "." not in key and key not in options:
                 raise ConfigurationError(f"{self.suite.file}: row {self.row.full_label}: test: {unknown('option', key, key, options)}")
+        if self.row.test:
+            configuration.load(self.config, [*self.assignments, *self.further_test])
         return config
 
 

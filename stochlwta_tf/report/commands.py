@@ -67,14 +67,14 @@ def test_file(cell):
 
 
 def suffix(options):
-    """What the name of a test's file ends in, for the learner's options that are otherwise in the test.
+    """What the name of a test's file ends in, for the options that are otherwise in the test.
 
     Example:
 
-    >>> suffix({"batch_statistics": "support"})
-    '-batch_statisticssupport'
+    >>> suffix({"batch_statistics": "support", "task.shot": 5})
+    '-batch_statisticssupport-shot5'
     """
-    return "".join(f"-{key}{value}" for key, value in options.items())
+    return "".join(f"-{key.rpartition('.')[2]}{value}" for key, value in options.items())
 
 
 def timing_command(suite, runs):

@@ -62,6 +62,14 @@ def test_a_row_is_compared_with_one_of_the_suite(tmp_path):
         assert each.compared is None or (each.compared.column, each.compared.row.label) == (each.column, each.row.label)
 
 
+def test_a_further_test_may_be_of_another_task():
+    given = cell("at_length", "FOMAML", "omniglot_20w1s", "the same model, five examples of each class")
+    assert given.test_assignments == ["task.shot=5"] and given.load().task.shot == 1
+    for wrong, message in (("task.shott", "task.shott"), ("shot", "unknown option shot")):
+        with pytest.raises(ConfigurationError, match=message):
+            given.tested({wrong: 5}).load()
+
+
 def test_rows_are_chosen_by_label_with_or_without_their_variant():
     equal = suites.load("table1_equal_time")
     assert [row.full_label for row in equal.part(rows=["FOMAML"]).rows] == ["FOMAML"]
