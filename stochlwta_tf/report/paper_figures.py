@@ -58,10 +58,10 @@ def method_curves(name, curve, of, labels, collected, path, form, ylabel=None):
     """
     suite, matcher = suites.load(name), Matcher(collected)
     panels, missing = [], []
-    # Further columns of a task are other measures of the same runs.
+    # Further columns of a task are other measures of the same runs, and further tests of a run are of the same training.
     columns = {column.task or column.label: column for column in reversed(suite.columns)}
     for column in reversed(columns.values()):
-        cells = [cell for cell in suite.cells() if cell.column is column and matcher.expected(cell)]
+        cells = [cell for cell in suite.cells() if cell.column is column and not cell.row.test and matcher.expected(cell)]
         groups = [group for group in matcher.groups(cells) if group.protocol == group.trained and _own_tests(matcher, cells, group)]
         for group in groups or [None]:
             lines, drawn = [], []
