@@ -62,7 +62,7 @@ class MAML(MetaGradientLearner):
         self.zero_head = zero_head
         if zero_head and self.likelihood.kind != "categorical":
             raise ValueError(f"`zero_head` needs classes. Received: zero_head=True, likelihood={self.likelihood.kind!r}")
-        if zero_head and any(v.shape[-1] != self.targets for v in head_weights(network)):
+        if zero_head and any(tuple(v.shape[-1:]) != (self.targets,) for v in head_weights(network)):
             raise ValueError(f"`zero_head` needs a network whose last layer with weights is its head. Received: network={network}")
         if learn_inner_rates:
             self.inner_rates = self.add_group("rate", keras.initializers.Constant(self.inner_lr))
@@ -121,7 +121,8 @@ class MAML(MetaGradientLearner):
 
 def head_weights(network: keras.Model) -> list[keras.Variable]:
     """The weights and biases of a network's last layer that has any; of Gaussian weights, the means."""
-    head = [layer for layer in network._flatten_layers(include_self=False) if layer.trainable_variables][-1]
+    layers = [layer for layer in network._flatten_layers(include_self=False) if layer.trainable_variables]
+    head = layers[-1] if layers else network  # a subclassed network may keep all weights itself
     return [v for v in head.trainable_variables if v is not getattr(head, "rho", None)]
 
 
