@@ -49,11 +49,11 @@ def numbers_of(name, seed):
 
 def differences_of(names):
     """Mean and half of the 95 % interval of the difference in accuracy of each two runs of the same tasks, from their values per task."""
-    found, accuracies = [], []
+    found, tests = [], {}
     for name, seed in names:
-        for path in (REPOSITORY / "results").rglob(f"{name}-seed{seed or '*'}/evaluation.json"):
-            accuracies.append(json.loads(path.read_text(encoding="utf-8"))["per_task"].get("accuracy", []))
-    for a, b in itertools.combinations(accuracies, 2):
+        for path in sorted((REPOSITORY / "results").rglob(f"{name}-seed{seed or '*'}/evaluation*.json")):
+            tests.setdefault(path.name, []).append(json.loads(path.read_text(encoding="utf-8"))["per_task"].get("accuracy", []))
+    for a, b in itertools.chain.from_iterable(itertools.combinations(accuracies, 2) for accuracies in tests.values()):
         if len(a) == len(b) > 1:
             test = stats.ttest_rel(np.array(a, float), np.array(b, float), nan_policy="omit")
             low, high = test.confidence_interval()
