@@ -23,8 +23,11 @@ def test_there_are_models_and_each_has_a_card():
         assert path.stat().st_size < 3e6, name
 
 
-# Of photographs it takes longer.
-@pytest.mark.parametrize("name", [pytest.param(n, marks=pytest.mark.slow) if n.startswith(("cifar", "mini")) else n for n in NAMES])
+# Of photographs, and of twenty classes at once, it takes longer.
+_LONG = ("cifar", "mini", "omniglot_20w")
+
+
+@pytest.mark.parametrize("name", [pytest.param(n, marks=pytest.mark.slow) if n.startswith(_LONG) else n for n in NAMES])
 def test_a_model_meets_its_card(name, prepared):
     known, learner = card(name), stochlwta_tf.load(name)
     config = configuration.load(known["config"], ["evaluation.batch=50"])
