@@ -14,7 +14,7 @@ try:
     from sklearn.utils.multiclass import check_classification_targets
     from sklearn.utils.validation import check_is_fitted, validate_data
 except ImportError as error:
-    raise ImportError("stochlwta_tf.sklearn needs scikit-learn: pip install 'stochlwta-tf[sklearn]'") from error
+    raise ImportError("stochlwta_tf.sklearn needs scikit-learn: pip install -e '.[sklearn]'") from error
 
 from stochlwta_tf.inference import load, read_pictures
 from stochlwta_tf.learners import MetaLearner, Prediction

@@ -29,7 +29,7 @@ class RayTasks:
         try:
             import ray
         except ImportError as error:
-            raise UserError("--launcher ray needs Ray: pip install 'stochlwta-tf[cluster]'.") from error
+            raise UserError("--launcher ray needs Ray: pip install -e '.[cluster]'.") from error
         self._ray = ray
         path = str(Path(stochlwta_tf.__file__).parent.parent)
         try:

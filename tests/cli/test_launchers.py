@@ -121,7 +121,7 @@ def test_jobs_side_by_side_make_the_runs_of_one_after_another_and_a_signal_leave
 
 @pytest.mark.slow
 def test_ray_makes_the_same_runs(tiny, tmp_path, monkeypatch, capfd):
-    pytest.importorskip("ray", reason="Ray is not installed: pip install 'stochlwta-tf[cluster]'")
+    pytest.importorskip("ray", reason="Ray is not installed: pip install -e '.[cluster]'")
     monkeypatch.delenv("RAY_ADDRESS", raising=False)
     rows = [row for row in SUITE["rows"] if row["label"] in ("a", "explodes")]
     (tmp_path / "configs" / "suites" / "tiny.yaml").write_text(yaml.safe_dump({**SUITE, "rows": rows, "seeds": [0]}))
