@@ -71,7 +71,7 @@ def _main(arguments):
 
             distribution = build.under_protocol(config, config.protocol, trained)[1]
             learner = build.for_test(build.saved_learner(folder.model, distribution), config)
-            active_learning.evaluate(config, folder, learner, arguments.out, trained.test and trained.test.classes)
+            active_learning.evaluate(config, folder, learner, arguments.out, trained.test and trained.test.classes, distribution.notes)
             return
         out = Path(arguments.out) if arguments.out else folder.evaluation
         names = arguments.protocol.split(",") if arguments.protocol else [run.protocol]

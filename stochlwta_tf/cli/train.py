@@ -115,7 +115,8 @@ def _main(arguments):
 
 def _train(config, folder, stages=None):
     from stochlwta_tf.cli.run_test import run_test
-    from stochlwta_tf.training import build, workers
+    from stochlwta_tf.evaluation.provenance import trained_on
+    from stochlwta_tf.training import workers
     from stochlwta_tf.training.train import train
 
     if stages:
@@ -127,7 +128,7 @@ def _train(config, folder, stages=None):
         except workers.WorkerLost as lost:
             restart.again(lost)
         if config.evaluation.after_training and sharing.writes:
-            run_test(config, folder, splits["test"], build.class_names(splits["train"]))
+            run_test(config, folder, splits["test"], trained_on(folder, config, config).classes)
         sharing.end()
     print(f"The run is in {folder.path}.")
 

@@ -7,8 +7,12 @@ import re
 from stochlwta_tf.config.schema import unknown
 from stochlwta_tf.errors import ConfigurationError
 
-# Keys of the section that set these, and what a training does itself.
-_OPTIMIZER_GIVEN = {"self", "learning_rate", "name", "clipnorm", "clipvalue", "global_clipnorm", "kwargs"}
+# Keys of the section that set these, and what a training does itself or cannot do: accumulated gradients would count fewer iterations than
+# there are, averages of weights would be lost by a resume, and the meta-gradient would be divided by a scale that the loss does not have.
+_OPTIMIZER_GIVEN = {
+    *("self", "learning_rate", "name", "clipnorm", "clipvalue", "global_clipnorm", "kwargs"),
+    *("gradient_accumulation_steps", "use_ema", "ema_momentum", "ema_overwrite_frequency", "loss_scale_factor"),
+}
 _SCHEDULE_GIVEN = {"self", "initial_learning_rate", "end_learning_rate", "name"}
 _NOT_ALONE = {"lossscaleoptimizer", "optimizer"}  # a wrapper, and the base
 #: Schedules that need no more than the keys of the section.

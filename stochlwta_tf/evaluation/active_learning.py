@@ -11,18 +11,19 @@ from pathlib import Path
 import numpy as np
 import tensorflow as tf
 
-from stochlwta_tf import intervals, metrics
+from stochlwta_tf import intervals, metrics, random
 from stochlwta_tf.config import configuration
 from stochlwta_tf.errors import ConfigurationError
 from stochlwta_tf.evaluation import acquisition
 from stochlwta_tf.evaluation.measured import RULE, check
 from stochlwta_tf.evaluation.result import described
+from stochlwta_tf.learners.functional import Stream
 from stochlwta_tf.measures import MEASURES
 from stochlwta_tf.training import build
 from stochlwta_tf.training.run_folder import replacing, write_json
 
 
-def evaluate(config, folder, learner, path=None, classes=None):
+def evaluate(config, folder, learner, path=None, classes=None, notes=()):
     """Runs active learning with a trained learner; writes, draws, prints and returns the result.
 
     Args:
@@ -31,6 +32,7 @@ def evaluate(config, folder, learner, path=None, classes=None):
         learner: The trained `MetaLearner`, with the test's options.
         path: The result's file; `active.json` in the folder by default. The figure is written next to it.
         classes: The test classes that the run recorded; see `build.tasks`.
+        notes: What the result must state about the data.
 
     Returns:
         A dictionary; see `docs/regression.md`.
@@ -57,6 +59,7 @@ def evaluate(config, folder, learner, path=None, classes=None):
         "pool": len(pool),
         "evaluation_seed": config.evaluation.seed,
         **described(config, learner, folder.metrics),
+        **({"data_notes": list(notes)} if notes else {}),
     }
     path = Path(path) if path else folder.path / "active.json"
     write_json(path, result)
@@ -96,10 +99,10 @@ def run(learner, distribution, labelled, pool, strategy, config):
     """
     parts, targets = [], []
     for index in distribution.batches(config.evaluation.tasks):
-        # The same numbers for every learner and strategy that uses them.
-        noise = np.random.default_rng([config.evaluation.seed, index]).random((distribution.batch, len(pool)))
-        score = noise_score(noise) if strategy == "random" else model_score(learner, acquisition.SCORES[strategy])
         tasks = distribution.sample(index)
+        # The task's own numbers, the same for every learner and strategy that uses them.
+        noise = random.uniform(random.fold_in(tasks.key, 0, Stream.ACTIVE_LEARNING), (len(pool),)).numpy()
+        score = noise_score(noise) if strategy == "random" else model_score(learner, acquisition.SCORES[strategy])
         parts.append(learn(learner, tasks, labelled, pool, config.active_learning.queries, score, SCORES[learner.likelihood.score_name])[0])
         targets.append(tasks.query_y.numpy())
     values, targets = (np.concatenate(column)[: config.evaluation.tasks] for column in (parts, targets))

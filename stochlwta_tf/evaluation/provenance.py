@@ -36,7 +36,7 @@ def configured(folder, assignments, tasks=None):
 
 
 def trained_on(folder, run, config):
-    """What a run was trained on, and is to be tested on: as recorded, or else derived from the current data, with a message.
+    """What a run and its initial weights were trained on, and is to be tested on: as recorded, or else derived from the current data.
 
     Args:
         folder: The `RunFolder`.
@@ -46,6 +46,14 @@ def trained_on(folder, run, config):
     Returns:
         A `data_record.TrainedOn`.
     """
+    found = _on_own_data(folder, run, config)
+    if run.training.initial_weights is None:
+        return found
+    earlier = build.saved_learner(folder.model).trained_on.get("classes", ())  # those of its initial weights too, which no record has
+    return found._replace(classes=tuple(dict.fromkeys((*found.classes, *earlier))))
+
+
+def _on_own_data(folder, run, config):
     record = data_record.read(folder.data)
     if record is not None:
         return data_record.trained_on(record, run, config)

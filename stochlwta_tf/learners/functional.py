@@ -21,6 +21,7 @@ class Stream(enum.IntEnum):
     PREDICTION = 5
     POSTERIOR = 6
     LEADER = 7
+    ACTIVE_LEARNING = 8
 
 
 class LayerLosses(NamedTuple):

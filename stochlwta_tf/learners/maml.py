@@ -62,7 +62,7 @@ class MAML(MetaGradientLearner):
         self.zero_head = zero_head
         if zero_head and self.likelihood.kind != "categorical":
             raise ValueError(f"`zero_head` needs classes. Received: zero_head=True, likelihood={self.likelihood.kind!r}")
-        if zero_head and any(tuple(v.shape[-1:]) != (self.targets,) for v in head_weights(network)):
+        if zero_head and not head_weights(network, self.targets):
             raise ValueError(f"`zero_head` needs a network whose last layer with weights is its head. Received: network={network}")
         if learn_inner_rates:
             self.inner_rates = self.add_group("rate", keras.initializers.Constant(self.inner_lr))
@@ -72,10 +72,12 @@ class MAML(MetaGradientLearner):
         weights, rates = list(psi), self.inner_lr
         if self.learn_inner_rates:
             weights, rates = self.values_of(psi, self.network.trainable_variables, self.inner_rates)
-        if self.zero_head:
-            head = {id(v) for v in head_weights(self.network)}
-            weights = [tf.zeros_like(w) if id(v) in head else w for v, w in zip(self.network.trainable_variables, weights)]
-        return weights, rates
+        return self.without_head(weights) if self.zero_head else weights, rates
+
+    def without_head(self, values):
+        """Values of the network's weights, with zeros for those of its head."""
+        head = {id(v) for v in head_weights(self.network, self.targets)}
+        return [tf.zeros_like(value) if id(v) in head else value for v, value in zip(self.network.trainable_variables, values)]
 
     def inner_step(self, i, weights, state, rates, x, y, key):
         """Step number `i` on a support set: new weights and state."""
@@ -116,14 +118,32 @@ class MAML(MetaGradientLearner):
             return super().task_update(psi, state, task)
         # No gradient goes through the inner steps, so they may be a loop, which takes the memory of one step.
         weights, state = self.adapt(psi, state, task.support_x, task.support_y, task.key, self.inner_steps)
-        return self.update_by(functools.partial(self.loss_after, self.inner_steps), weights, state, task)
+        gradient, logs = self.update_by(functools.partial(self.loss_after, self.inner_steps), weights, state, task)
+        return self.without_head(gradient) if self.zero_head else gradient, logs
 
 
-def head_weights(network: keras.Model) -> list[keras.Variable]:
-    """The weights and biases of a network's last layer that has any; of Gaussian weights, the means."""
-    layers = [layer for layer in network._flatten_layers(include_self=False) if layer.trainable_variables]
-    head = layers[-1] if layers else network  # a subclassed network may keep all weights itself
-    return [v for v in head.trainable_variables if v is not getattr(head, "rho", None)]
+def head_weights(network: keras.Model, outputs: int) -> list[keras.Variable]:
+    """The weights and biases of a network's head, of Gaussian weights the means; none where no layer of so many outputs ends it."""
+    head = _head(network, outputs)
+    found = [v for v in head.trainable_variables if v is not getattr(head, "rho", None)] if head else []
+    return found if all(tuple(v.shape[-1:]) == (outputs,) for v in found) else []
+
+
+def _head(network: keras.Model, outputs: int) -> keras.layers.Layer | None:
+    """The last layer with weights on the way to a network's output; of one that is no graph, the only one that could be it."""
+    if not getattr(network, "outputs", None):
+        layers = [layer for layer in network._flatten_layers(include_self=False) if not list(layer._flatten_layers(include_self=False))]
+        fitting = [layer for layer in layers if layer.trainable_variables and layer.trainable_variables[0].shape[-1] == outputs]
+        return fitting[0] if len(fitting) == 1 else None
+    tensor = network.outputs[0]
+    while True:
+        layer, node, _ = tensor._keras_history
+        if getattr(layer, "trainable_variables", None):
+            return _head(layer, outputs) if isinstance(layer, keras.Model) else layer
+        before = layer._inbound_nodes[node].input_tensors
+        if len(before) != 1:  # several branches, or the input itself
+            return None
+        tensor = before[0]
 
 
 @keras.saving.register_keras_serializable(package="stochlwta_tf")

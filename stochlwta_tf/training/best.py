@@ -79,7 +79,8 @@ def best_of(rows, likelihood):
     """
     best = None
     for row in rows:
-        score = float(row.get(f"val_{likelihood.score_name}") or "nan")
+        value = row.get(f"val_{likelihood.score_name}")
+        score = math.nan if value in (None, "") else float(value)
         if not math.isnan(score) and _better(score, best and best[1], likelihood):
             best = int(row["iteration"]), score
     return best

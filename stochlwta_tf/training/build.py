@@ -8,7 +8,7 @@ import zipfile
 
 from stochlwta_tf.config import configuration, optimizers
 from stochlwta_tf.errors import ConfigurationError, UserError
-from stochlwta_tf.training.data_record import difference, split_of
+from stochlwta_tf.training.data_record import difference, recall, split_of
 
 # On a CPU the shards of a batch run side by side, so XLA's own threads would compete with them; and 512-bit registers, which LLVM avoids
 # by default, suit the elementwise noise. XLA ignores the width where there are no such registers.
@@ -95,6 +95,8 @@ def under_protocol(config, name, trained):
         values["task"]["protocol"] = name
         config = configuration.from_dict(values, where="--protocol")
     distribution = tasks(config, "test", trained.test and trained.test.classes)
+    if trained.test:
+        recall({"test": trained.test}, {"test": distribution})
     if name == "standard":
         check_disjoint(trained.classes, class_names(distribution))
     if own and trained.same_images and (changed := difference(trained.test, split_of(distribution))):

@@ -20,7 +20,7 @@ _SPLITTING = ("name", "split_file", "class_split", "split_seed")
 
 
 class Split(pydantic.BaseModel):
-    """One split: its classes' names (before any rotation), its number of images, `ClassBank.fingerprint`, and damaged files skipped."""
+    """One split: its classes' names (before any rotation), its number of images, `ClassBank.fingerprint`, damaged files skipped, notes."""
 
     model_config = pydantic.ConfigDict(frozen=True, strict=True)
 
@@ -28,6 +28,7 @@ class Split(pydantic.BaseModel):
     images: int
     fingerprint: str
     skipped: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()
 
 
 _RECORD = pydantic.TypeAdapter(dict[str, Split])
@@ -64,7 +65,9 @@ def split_of(tasks):
 
     bank = tasks.bank
     names = dict.fromkeys(map(ClassBank.unrotated, bank.names))  # each once, in order
-    return Split(classes=tuple(names), images=int(bank.count.sum()), fingerprint=bank.fingerprint(), skipped=tasks.skipped)
+    return Split(
+        classes=tuple(names), images=int(bank.count.sum()), fingerprint=bank.fingerprint(), skipped=tasks.skipped, notes=tuple(tasks.notes)
+    )
 
 
 def read(path):
@@ -106,6 +109,18 @@ def check(path, record, splits):
                 f"{path}: the {name} data has changed since the run started, so resuming would train another model; restore the data, or"
                 f" start a new run in another folder with --out. Received: {changed}."
             )
+
+
+def recall(record, splits):
+    """Gives task distributions the recorded notes: where classes are recorded, pictures that two splits share are no longer looked for.
+
+    Args:
+        record: The result of `read`.
+        splits: Task distributions by split.
+    """
+    for name, tasks in splits.items():
+        if name in record:
+            tasks.notes = tuple(dict.fromkeys((*record[name].notes, *tasks.notes)))
 
 
 def difference(old, new):

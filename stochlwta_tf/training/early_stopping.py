@@ -17,16 +17,17 @@ class EarlyStopping(keras.callbacks.Callback):
         patience: How many validations.
         rows: The rows, which a `MetricsLog` before this callback appends to.
         likelihood: The learner's, which defines the score.
+        start: Validations up to this iteration do not count.
     """
 
-    def __init__(self, patience, rows, likelihood):
+    def __init__(self, patience, rows, likelihood, start=0):
         super().__init__()
-        self._patience, self._rows, self._likelihood = patience, rows, likelihood
+        self._patience, self._rows, self._likelihood, self._start = patience, rows, likelihood, start
 
     def on_epoch_end(self, epoch, logs=None):
-        if is_over(self._rows, self._patience, self._likelihood):
+        if is_over(self._rows, self._patience, self._likelihood, self._start):
             self.model.stop_training = True
-            best, score = best_of(self._rows, self._likelihood)
+            best, score = best_of([row for row in self._rows if int(row["iteration"]) > self._start], self._likelihood)
             print(
                 f"stopped at iteration {self._rows[-1]['iteration']}: {self._patience} validations without an improvement on {score:.4g}, "
                 f"at iteration {best} (training.patience).",
@@ -34,21 +35,23 @@ class EarlyStopping(keras.callbacks.Callback):
             )
 
 
-def is_over(rows, patience, likelihood):
+def is_over(rows, patience, likelihood, start=0):
     """Whether a training with these rows has ended.
 
     Args:
         rows: Dictionaries, as in `MetricsLog.rows`.
         patience: Validations, or None for no end before the last iteration.
         likelihood: A `Likelihood`, whose score counts.
+        start: Validations up to this iteration do not count: those before an extension.
 
     Example:
 
-    >>> is_over([{"iteration": i, "val_accuracy": v} for i, v in enumerate([0.5, 0.4, 0.3])], 2, Categorical())
+    >>> is_over([{"iteration": i, "val_accuracy": v} for i, v in enumerate([0.5, 0.4, 0.3], 1)], 2, Categorical())
     True
     """
     if patience is None:
         return False
-    validations = [row for row in rows if row.get(f"val_{likelihood.score_name}") not in (None, "")]
+    counted = [row for row in rows if int(row["iteration"]) > start]
+    validations = [row for row in counted if row.get(f"val_{likelihood.score_name}") not in (None, "")]
     best = best_of(validations, likelihood)
     return best is not None and sum(int(row["iteration"]) > best[0] for row in validations) >= patience

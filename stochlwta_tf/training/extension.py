@@ -4,6 +4,7 @@ import os
 
 from stochlwta_tf.config import configuration
 from stochlwta_tf.errors import UserError
+from stochlwta_tf.training.records import read
 from stochlwta_tf.training.run_folder import write_text, writing
 
 
@@ -23,9 +24,10 @@ def extended(folder, iterations):
     if not folder.has_checkpoints():
         raise UserError(f"{folder.path} has no checkpoints to go on from; start from its weights in another folder: train.py --from.")
     values = config.resolved()
-    training = values["training"]
-    training["extensions"] = [*training["extensions"], training["iterations"]]
-    training["iterations"] += iterations
+    training, rows = values["training"], read(folder.metrics)
+    reached = int(rows[-1]["iteration"]) if config.training.patience and rows else training["iterations"]
+    training["extensions"] = [*training["extensions"], reached]
+    training["iterations"] = reached + iterations
     return configuration.from_dict(values, where="--extend")
 
 
@@ -44,8 +46,9 @@ def begin(folder, config):
     aside = folder.path / f"until-{config.training.extensions[-1]}"
     with folder.alone(), writing(folder.path):
         aside.mkdir(exist_ok=True)
-        write_text(aside / folder.config.name, folder.config.read_text(encoding="utf-8"))
-        results = [*folder.path.glob("evaluation*"), *folder.path.glob("a[cu][td]*.json"), folder.figure, folder.model]
+        for path in (path for path in (folder.config, folder.data, folder.metrics) if path.exists()):
+            write_text(aside / path.name, path.read_text(encoding="utf-8"))
+        results = [*folder.path.glob("evaluation*"), *folder.path.glob("a[cu][td]*"), folder.figure, folder.model]
         for path in (path for path in results if path.is_file()):
             os.replace(path, aside / path.name)
         write_text(folder.config, config.to_yaml())

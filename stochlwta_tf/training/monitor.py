@@ -18,6 +18,8 @@ class Monitor(keras.callbacks.Callback):
       winner is certain; at a validation, of the meta-learned network on the queries of one validation task;
     - `winners_kl`: KL[q(xi) || 1/J] of an example, summed over blocks, likewise.
 
+    The last two are of the layers of a network that is a graph; those inside models that it contains are left out.
+
     Args:
         network: The learner's network.
         task: A validation task, as a batch of one or more, or None.
@@ -26,7 +28,8 @@ class Monitor(keras.callbacks.Callback):
     def __init__(self, network, task=None):
         super().__init__()
         self._gaussian = [layer for layer in network._flatten_layers() if isinstance(layer, GaussianLayer)]
-        competing = [layer for layer in network.layers if isinstance(layer, StochasticLWTA)] if task is not None else []
+        graph = task is not None and getattr(network, "inputs", None)  # a subclassed network does not say what its layers receive
+        competing = [layer for layer in network.layers if isinstance(layer, StochasticLWTA)] if graph else []
         self._competitors, self._task = [layer.competitors for layer in competing], task
         self._probe = keras.Model(network.input, [layer.input for layer in competing]) if competing else None
 

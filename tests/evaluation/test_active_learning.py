@@ -98,6 +98,15 @@ def test_a_diverged_task_is_counted_and_does_not_move_the_median():
     assert active_learning.curve(values)["median"] == [3.0, 3.0]  # of differences it is left out
 
 
+def test_random_choice_is_the_same_in_batches_of_any_size():
+    labelled = []
+    for batch in (1, 3):
+        config, learner = configuration.from_dict({**TINY, "evaluation": {**TINY["evaluation"], "batch": batch}}), Known()
+        active_learning.run(learner, *active_learning.candidates(config), "random", config)
+        labelled.append(np.concatenate([x for x in learner.seen if x.shape[1] == 6])[:5])  # after a query to the five of the start
+    np.testing.assert_array_equal(*labelled)
+
+
 def test_a_curve_leaves_out_what_diverges():
     """One of five tasks predicts 10⁵ after its query."""
     config = configuration.from_dict(TINY)

@@ -7,6 +7,7 @@ import tensorflow as tf
 
 from stochlwta_tf import networks
 from stochlwta_tf.learners import FOMAML, MAML
+from stochlwta_tf.learners.maml import head_weights
 from tests.helpers.small_tasks import finite_difference_error, image_tasks, one, point_tasks
 
 LWTA = {"activation": "stochastic_lwta", "winners_kl_weight": 0.1}
@@ -122,6 +123,36 @@ def test_a_zero_head_is_refused_where_there_is_none():
     no_head = keras.Model(x, keras.layers.Reshape((3,))(keras.layers.Conv1D(1, 2)(keras.layers.Reshape((4, 1))(x))))
     with pytest.raises(ValueError, match="last layer with weights is its head"):
         MAML(no_head, zero_head=True)
+
+
+def test_the_head_is_what_the_output_comes_from():
+    inner = keras.Sequential([keras.layers.Dense(3, "relu"), keras.layers.Dense(3)])
+    nested = keras.Sequential([keras.Input((4,)), keras.layers.Dense(5), inner, keras.layers.Dropout(0.1)])
+    assert [v.path for v in head_weights(nested, 3)] == [v.path for v in inner.layers[-1].trainable_variables]
+    assert head_weights(nested, 5) == []
+
+    class Backwards(keras.Model):
+        def __init__(self, width):
+            super().__init__()
+            self.head, self.body = keras.layers.Dense(3), keras.layers.Dense(width)
+
+        def call(self, x):
+            return self.head(self.body(x))
+
+    for width, found in ((5, 2), (3, 0)):  # with as many hidden units as classes either could be the head
+        network = Backwards(width)
+        network(tf.zeros((1, 4)))
+        assert [v.path for v in head_weights(network, 3)] == [v.path for v in network.head.trainable_variables][:found]
+
+
+def test_a_zero_head_has_no_meta_gradient_however_it_is_computed():
+    task = one(image_tasks("float32"), 0)
+    learner = FOMAML(networks.mlp((8, 8, 1), 3, units=(6,)), inner_steps=2, zero_head=True)
+    looped, _ = learner.task_update(*learner.current_values(), task)
+    unrolled, _ = learner.update_by(learner.meta_loss, *learner.current_values(), task)
+    assert np.abs(looped[0]).max() > 0 and not np.any(looped[2]) and not np.any(looped[3])
+    for ours, other in zip(looped, unrolled, strict=True):
+        np.testing.assert_allclose(ours, other, atol=1e-5)
 
 
 def test_impossible_order():

@@ -166,3 +166,21 @@ def test_differences_in_words():
         ({}, None),
     ):
         assert data_record.difference(one, one.model_copy(update=change)) == words
+
+
+def test_a_picture_in_two_splits_stays_in_every_result(finished, tmp_path, monkeypatch, capfd):
+    """The first test has all splits before it, a later one only the recorded classes of the test."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("STOCHLWTA_CACHE", str(tmp_path / "cache"))
+    shutil.copytree(finished / "data", "data")
+    shutil.copy(finished / "own.yaml", "own.yaml")
+    splits = recorded(RunFolder(finished / "run"))
+    shutil.copy(f"data/{splits['train'][0]}/0.png", f"data/{splits['test'][0]}/copy.png")
+    assert train.main(["--config", "own.yaml", "--set", "task.data_dir=data", "task.duplicates=keep", "--out", "run"]) == 0
+    run = RunFolder("run")
+    notes = json.loads(run.evaluation.read_text())["data_notes"]
+    assert len(notes) == 1 and "1 of them in another split" in notes[0], notes
+    for again in (lambda: train.main(["--resume", "--out", "run"]), lambda: evaluate.main(["--run", "run"])):
+        run.evaluation.unlink()
+        assert again() == 0, capfd.readouterr().err
+        assert json.loads(run.evaluation.read_text())["data_notes"] == notes

@@ -3,6 +3,7 @@
 import pytest
 
 from stochlwta_tf.objectives import Categorical, Gaussian
+from stochlwta_tf.training.best import best_of
 from stochlwta_tf.training.early_stopping import is_over
 
 
@@ -19,5 +20,16 @@ from stochlwta_tf.training.early_stopping import is_over
     ],
 )
 def test_it_is_over_after_so_many_validations_without_an_improvement(scores, patience, accuracy, error):
-    rows = [{"iteration": str(10 * i), "val_accuracy": v, "val_mse": v} for i, v in enumerate(scores)]
+    rows = [{"iteration": str(10 * i), "val_accuracy": v, "val_mse": v} for i, v in enumerate(scores, 1)]
     assert (is_over(rows, patience, Categorical()), is_over(rows, patience, Gaussian())) == (accuracy, error)
+
+
+def test_validations_before_an_extension_do_not_count():
+    rows = [{"iteration": 10 * i, "val_accuracy": v} for i, v in enumerate([0.0, 0.9, 0.5, 0.4], 1)]
+    assert [is_over(rows, 1, Categorical(), start) for start in (0, 20, 30)] == [True, True, False]
+
+
+def test_a_score_of_zero_is_a_score_before_and_after_it_is_written():
+    assert best_of([{"iteration": 10, "val_accuracy": 0.0}], Categorical()) == best_of(
+        [{"iteration": "10", "val_accuracy": "0.0"}], Categorical()
+    )

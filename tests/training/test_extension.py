@@ -63,6 +63,26 @@ def test_what_the_run_had_is_a_run_of_its_own(extended):
     assert json.loads(folder.evaluation.read_text())["iterations"] == 50
     assert configuration.load(folder.config).training.extensions == (20,)
     assert keras.saving.load_model(earlier.model).optimizer.iterations == 20
+    assert [row["iteration"] for row in read(earlier.metrics)] == ["10", "20"]
+
+
+def test_a_run_that_patience_ended_goes_on_from_where_it_ended(tmp_path):
+    values = {**VALUES, "training": {**TRAINING, "iterations": 60, "validate_every": 10, "validation_tasks": 4, "patience": 1}}
+    values |= {"evaluation": {"batch": 4}, "optimizer": {"name": "sgd", "learning_rate": 1e-30}}  # no validation gains anything
+    folder = RunFolder(tmp_path)
+    training(configuration.from_dict(values), folder)
+    assert [row["iteration"] for row in read(folder.metrics)] == ["10", "20"]
+    extension.begin(folder, extension.extended(folder, 30))
+    config = configuration.load(folder.config)
+    assert (config.training.extensions, config.training.iterations) == ((20,), 50)
+    training(config, folder)
+    assert [row["iteration"] for row in read(folder.metrics)] == ["10", "20", "30", "40"]
+
+
+def test_a_run_set_aside_keeps_the_record_of_its_data(finished, tmp_path):
+    folder = RunFolder(shutil.copytree(finished / "run", tmp_path / "run"))
+    extension.begin(folder, extension.extended(folder, 2))
+    assert (folder.path / "until-2" / "data.json").read_text() == folder.data.read_text()
 
 
 def test_a_stopped_extension_is_resumed_to_the_same_weights(extended, tmp_path):

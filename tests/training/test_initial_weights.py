@@ -1,13 +1,16 @@
 """A training that starts from the weights of another: `train.py --from RUN`."""
 
+import json
+
 import keras
 import numpy as np
 import pytest
 import yaml
 
-from stochlwta_tf.cli import train
+from stochlwta_tf.cli import evaluate, train
 from stochlwta_tf.config import configuration, identity
 from stochlwta_tf.errors import ConfigurationError
+from stochlwta_tf.evaluation import provenance
 from stochlwta_tf.training import build, initial_weights
 from stochlwta_tf.training.run_folder import RunFolder
 from stochlwta_tf.training.train import train as training
@@ -63,6 +66,21 @@ def test_a_run_goes_on_from_another_and_resumes(finished, source, tmp_path, monk
     run.model.unlink()
     training(configuration.load(run.config), run)
     assert equal(keras.saving.load_model(run.model).get_weights(), whole.get_weights())
+
+
+def test_a_test_knows_what_the_initial_weights_were_trained_on(finished, source, tmp_path, monkeypatch, capfd):
+    """Weights that were trained on other classes of the same pictures: no record of the run's own data has those."""
+    monkeypatch.chdir(finished)
+    options = ["--config", "own.yaml", "--from", "run", "--set", "task.data_dir=data", "task.split_seed=1", "task.protocol=original_code"]
+    assert train.main([*options, "--out", str(tmp_path / "on")]) == 0, capfd.readouterr().err
+    run = RunFolder(tmp_path / "on")
+    config = configuration.load(run.config)
+    tested = build.class_names(build.tasks(config, "test"))
+    seen = set(tested) & set(source.trained_on["classes"])
+    assert seen and seen <= set(provenance.trained_on(run, config, config).classes)
+    assert json.loads(run.evaluation.read_text())["classes"]["also_trained_on"] == len(seen)
+    assert evaluate.main(["--run", str(run.path), "--protocol", "standard"]) == 2
+    assert "protocol standard tests on classes that were not trained on" in capfd.readouterr().err
 
 
 def test_it_is_no_repetition_of_a_training_from_fresh_weights():

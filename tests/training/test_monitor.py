@@ -2,10 +2,11 @@
 
 import types
 
+import keras
 import numpy as np
 import pytest
 
-from stochlwta_tf.layers import GaussianDense
+from stochlwta_tf.layers import GaussianDense, StochasticLWTA
 from stochlwta_tf.training.monitor import Monitor
 from tests.helpers.tiny_runs import VALUES, learner_of
 
@@ -55,6 +56,21 @@ def test_the_winners_are_those_of_the_network_whatever_else_is_learned():
         monitor.on_epoch_end(0, logs)
         found.append(logs["winners_entropy"])
     assert found[0] == found[1] < np.log(2)
+
+
+def test_a_subclassed_network_is_monitored_as_far_as_it_can_be():
+    class Competing(keras.Model):
+        def __init__(self):
+            super().__init__()
+            self.hidden, self.units, self.head = GaussianDense(4), StochasticLWTA(2), keras.layers.Dense(2)
+
+        def call(self, x):
+            return self.head(self.units(self.hidden(x)))
+
+    network, logs = Competing(), {"val_accuracy": 0.5}
+    network(np.zeros((1, 3), "float32"))
+    Monitor(network, "a task").on_epoch_end(0, logs)
+    assert logs.keys() == {"val_accuracy", "posterior_std", "weights_kl"}
 
 
 def test_other_networks_and_rows_without_a_validation_have_none_of_it():
