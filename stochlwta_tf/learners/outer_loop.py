@@ -66,6 +66,8 @@ class OuterLoop(MethodToolkit):
         kwargs.pop("auto_scale_loss", None)
         if isinstance(optimizer, keras.optimizers.LossScaleOptimizer):
             raise ValueError("A learner scales its own losses: give it the optimizer itself. Received: LossScaleOptimizer")
+        if getattr(optimizer, "loss_scale_factor", None):
+            raise ValueError(f"A learner scales its own losses. Received: loss_scale_factor={optimizer.loss_scale_factor}")
         # Keras's own way of compiling a step would fail under a distribution strategy.
         super().compile(optimizer, steps_per_execution=steps_per_execution, jit_compile=False, auto_scale_loss=False, **kwargs)
         runner = MicroBatches(self.task_runner, micro_batch) if micro_batch else self.task_runner

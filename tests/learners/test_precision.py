@@ -182,6 +182,8 @@ def test_an_optimizer_that_divides_by_a_scale_is_refused(policy):
     learner = MAML(point_mlp(), inner_steps=1)
     with pytest.raises(ValueError, match="give it the optimizer itself. Received: LossScaleOptimizer$"):
         learner.compile(keras.optimizers.LossScaleOptimizer(keras.optimizers.SGD(0.1)))
+    with pytest.raises(ValueError, match="Received: loss_scale_factor=128"):
+        learner.compile(keras.optimizers.SGD(0.1, loss_scale_factor=128))
     learner.compile(keras.optimizers.SGD(0.1))  # Keras would wrap it under this policy
     tasks = point_classes(2)
     before = learner.get_weights()
