@@ -74,6 +74,11 @@ class Training(Section):
     initial_weights: str | None = None
     extensions: tuple[Count, ...] = ()
 
+    @property
+    def start(self):
+        """The iteration at which the training, or its last extension, starts."""
+        return max(self.extensions, default=0)
+
 
 class Evaluation(Section):
     """The test.  Learner options such as `inner_steps` or `draws` may be given here too, and override the learner's in the test.

@@ -11,7 +11,7 @@ from stochlwta_tf.networks import parameters_of
 from stochlwta_tf.tasks.protocols import shared
 from stochlwta_tf.training import build, running_mean
 from stochlwta_tf.training.best import best_of
-from stochlwta_tf.training.records import read
+from stochlwta_tf.training.records import iterations_of, read
 from stochlwta_tf.training.run_folder import command, device_name
 
 
@@ -53,12 +53,6 @@ def beside_the_paper(measures, resolved):
             if not row.get("diverged"):  # a median is not to be compared with the paper's mean
                 row["difference"] = row["value"] - reported.value
     return rows
-
-
-def iterations_of(config, metrics_file):
-    """The iterations of a run's training: those of its configuration, unless `training.patience` has ended it earlier."""
-    rows = read(metrics_file) if config.training.patience else ()
-    return int(rows[-1]["iteration"]) if rows else config.training.iterations
 
 
 def described(config, learner, metrics_file):

@@ -123,7 +123,7 @@ class MAML(MetaGradientLearner):
 
 
 def head_weights(network: keras.Model, outputs: int) -> list[keras.Variable]:
-    """The weights and biases of a network's head, of Gaussian weights the means; none where no layer of so many outputs ends it."""
+    """The weights (the means of Gaussian ones) and biases of a network's head; empty if it does not end in a layer of `outputs` units."""
     head = _head(network, outputs)
     found = [v for v in head.trainable_variables if v is not getattr(head, "rho", None)] if head else []
     return found if all(tuple(v.shape[-1:]) == (outputs,) for v in found) else []

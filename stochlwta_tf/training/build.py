@@ -182,7 +182,7 @@ def saved_learner(path, distribution=None):
 
 def optimizer(config):
     """The Keras optimizer of the outer step."""
-    return optimizers.build(config.optimizer, config.training.iterations, max(config.training.extensions, default=0))
+    return optimizers.build(config.optimizer, config.training.iterations, config.training.start)
 
 
 @contextlib.contextmanager

@@ -27,7 +27,7 @@ class EarlyStopping(keras.callbacks.Callback):
     def on_epoch_end(self, epoch, logs=None):
         if is_over(self._rows, self._patience, self._likelihood, self._start):
             self.model.stop_training = True
-            best, score = best_of([row for row in self._rows if int(row["iteration"]) > self._start], self._likelihood)
+            best, score = best_of(_after(self._rows, self._start), self._likelihood)
             print(
                 f"stopped at iteration {self._rows[-1]['iteration']}: {self._patience} validations without an improvement on {score:.4g}, "
                 f"at iteration {best} (training.patience).",
@@ -51,7 +51,10 @@ def is_over(rows, patience, likelihood, start=0):
     """
     if patience is None:
         return False
-    counted = [row for row in rows if int(row["iteration"]) > start]
-    validations = [row for row in counted if row.get(f"val_{likelihood.score_name}") not in (None, "")]
+    validations = [row for row in _after(rows, start) if row.get(f"val_{likelihood.score_name}") not in (None, "")]
     best = best_of(validations, likelihood)
     return best is not None and sum(int(row["iteration"]) > best[0] for row in validations) >= patience
+
+
+def _after(rows, start):
+    return [row for row in rows if int(row["iteration"]) > start]

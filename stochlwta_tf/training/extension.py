@@ -4,7 +4,7 @@ import os
 
 from stochlwta_tf.config import configuration
 from stochlwta_tf.errors import UserError
-from stochlwta_tf.training.records import read
+from stochlwta_tf.training.records import iterations_of
 from stochlwta_tf.training.run_folder import write_text, writing
 
 
@@ -24,8 +24,7 @@ def extended(folder, iterations):
     if not folder.has_checkpoints():
         raise UserError(f"{folder.path} has no checkpoints to go on from; start from its weights in another folder: train.py --from.")
     values = config.resolved()
-    training, rows = values["training"], read(folder.metrics)
-    reached = int(rows[-1]["iteration"]) if config.training.patience and rows else training["iterations"]
+    training, reached = values["training"], iterations_of(config, folder.metrics)
     training["extensions"] = [*training["extensions"], reached]
     training["iterations"] = reached + iterations
     return configuration.from_dict(values, where="--extend")

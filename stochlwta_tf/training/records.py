@@ -147,6 +147,12 @@ def missing(path, done, epoch):
     return next((iteration for iteration in range(epoch, done + 1, epoch) if iteration not in found), None)
 
 
+def iterations_of(config, metrics_file):
+    """The iterations of a run's training: those of its configuration, unless `training.patience` has ended it earlier."""
+    rows = read(metrics_file) if config.training.patience else ()
+    return int(rows[-1]["iteration"]) if rows else config.training.iterations
+
+
 class Checkpoints(keras.callbacks.Callback):
     """Saves the learner with its optimizer after each epoch.  Must be the last callback: what it saves counts as recorded.
 

@@ -92,7 +92,7 @@ def fit(config, folder, learner, splits, workers=None, stages=None):
     if folder is not None:
         _check_rows(config, folder, done)
         log = MetricsLog(folder, config, done)
-        over = is_over(log.rows, training.patience, learner.likelihood, _start(training))
+        over = is_over(log.rows, training.patience, learner.likelihood, training.start)
     if done == training.iterations or workers.agree(over):
         return
     callbacks = [] if folder is None else _records(config, folder, learner, splits, log, checkpoints)
@@ -140,17 +140,12 @@ def _records(config, folder, learner, splits, log, checkpoints):
     best = [BestWeights(folder.best, log.rows, learner.likelihood)] if training.keep_best else []
     bar = ProgressBar(training.iterations, training.log_every, done)
     monitor = Monitor(learner.network, splits["validation"].sample(0) if training.validate_every else None)
-    stopping = [EarlyStopping(training.patience, log.rows, learner.likelihood, _start(training))] if training.patience else []
+    stopping = [EarlyStopping(training.patience, log.rows, learner.likelihood, training.start)] if training.patience else []
     callbacks = [bar, monitor, log, *best, *stopping, checkpoints]
     if PROTOCOLS[config.protocol].running_mean:
         test = splits["test"].variant(batch=1)
         callbacks.insert(0, RunningMean(test.variant(bank=splits["train"].bank, split="validation"), test, folder.metrics, done))
     return callbacks
-
-
-def _start(training):
-    """The iteration at which a training, or its last extension, starts."""
-    return training.extensions[-1] if training.extensions else 0
 
 
 def _check_rows(config, folder, done):
@@ -163,11 +158,12 @@ def _check_rows(config, folder, done):
     if first is None:
         return
     lost = f"{folder.metrics}: missing or damaged from iteration {first} on, but the checkpoint is of iteration {done}"
-    needs = {
+    needing = {
         "training.keep_best=true": config.training.keep_best,
         f"training.patience={config.training.patience}": config.training.patience,
         f"protocol {config.protocol}": PROTOCOLS[config.protocol].running_mean,
     }
-    for what in (what for what, needed in needs.items() if needed):
+    if any(needing.values()):
+        what = next(what for what, needs in needing.items() if needs)
         raise UserError(f"{lost}, and {what} needs all rows; restore the file, or train in another folder with --out.")
     print(f"{lost}; its numbers are lost, the weights are not affected.", file=sys.stderr)
