@@ -1,7 +1,7 @@
 """What is read runs no code, and nothing is written outside its folder.
 
 Models are in `training/test_saved_learner.py`, pickles in `tasks/test_safe_pickle.py`, lists of checkpoints in `training/test_records.py`,
-PostScript among pictures in `tasks/test_image_folder.py`.
+PostScript among pictures in `tasks/test_picture_files.py`.
 """
 
 import os

@@ -40,7 +40,8 @@ def main(argv=None):
             table.add_row(*(str(field) for place in pair for field in place))
         if found:
             Console().print(table)
-        print(f"{len(found)} images occur twice, pixel for pixel; {sum(a.split != b.split for a, b in found)} of them in two splits.")
+        across = sum(a.split != b.split for a, b in found)
+        print(f"Images that occur twice, pixel for pixel: {len(found)}; of them in two splits: {across}.")
 
     return exit_status(report)
 

@@ -90,7 +90,7 @@ def _main(arguments):
     rows = _rows(queries, prediction, learner.draws_differ)
     if arguments.out:
         write_text(Path(arguments.out), rows)
-        print(f"{len(queries)} pictures are labelled in {arguments.out}.")
+        print(f"Pictures labelled in {arguments.out}: {len(queries)}.")
     else:
         print(rows, end="")
 

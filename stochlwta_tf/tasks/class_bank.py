@@ -144,8 +144,8 @@ class ClassBank:
         if self.count.min() < images:
             i = int(np.argmin(self.count))
             raise DataError(
-                f"Class {self.names[i]!r} has {self.count[i]} images, but shot + queries needs {images}: set task.shot and task.queries (in"
-                " training task.train_shot and task.train_queries) lower."
+                f"Class {self.names[i]!r} has too few images for shot + queries: set task.shot and task.queries (in training"
+                f" task.train_shot and task.train_queries) lower. Received: {self.count[i]} for {images}."
             )
 
     @property

@@ -122,8 +122,8 @@ class ImageFolder(ImageTasks):
         if across and duplicates == "refuse":
             pairs = (f"{_file(pictures, a, banks, size, channels)} and {_file(pictures, b, banks, size, channels)}" for a, b in across[:3])
             raise DataError(
-                f"{path}: {len(across)} pictures are in two splits, so that a test would see what was trained on; remove them, or set"
-                f" task.duplicates=keep, which each result then states. Received: {_first(list(pairs), 3, len(across))}."
+                f"{path}: pictures are in two splits, so that a test would see what was trained on; remove them, or set"
+                f" task.duplicates=keep, which each result then states. Received: {len(across)}, {_first(list(pairs), 3, len(across))}."
             )
         own = "its folders" if files.splits else f"task.class_split={list(class_split)}"
         self._divided = f"task.split_file={split_file}" if split_file else own
@@ -178,18 +178,18 @@ def _notes(labels: Sequence[str], bank: ClassBank, twice: Sequence[tuple[Place, 
     fewer = [name for name, count in zip(bank.names, bank.count, strict=True) if count < files[name] - lost[name]]
     if fewer:
         dropped = len(labels) - len(damaged) - bank.count.sum()
-        yield f"{dropped} of {len(labels)} pictures have the pixels of another of their class and count once, the first in {fewer[0]!r}"
+        yield f"pictures with the pixels of another of their class, which count once: {dropped} of {len(labels)}, the first in {fewer[0]!r}"
     if twice:
         a, b = twice[0]
         across = sum(a.split != b.split for a, b in twice)
         yield (
-            f"{len(twice)} pictures have the pixels of one of another class, {across} of them in another split; the first are in"
+            f"pictures with the pixels of one of another class: {len(twice)}, of them in another split: {across}; the first are in"
             f" {a.label!r} ({a.split}) and {b.label!r} ({b.split})"
         )
     if dark := bank.found.get("dark"):
         yield (
-            f"no picture of {len(dark)} classes has a pixel above 10 % of white, the first {dark[0]!r}; 12 bits in a file of 16, which need"
-            " scaling, look like that"
+            f"classes without a pixel above 10 % of white: {len(dark)}, the first {dark[0]!r}; 12 bits in a file of 16, which need scaling,"
+            " look like that"
         )
 
 

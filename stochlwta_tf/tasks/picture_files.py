@@ -82,7 +82,7 @@ def listed(path: Path) -> PictureFiles:
             raise DataError(f"{folder} must hold pictures ({', '.join(sorted(extensions()))}). Received: none.")
         pictures += [(name, file) for file in found]
     if not pictures:
-        received = f"{beside} pictures that are in no folder" if beside else "none"
+        received = f"pictures that are in no folder ({beside})" if beside else "none"
         raise DataError(f"{path} must hold a folder of pictures for each class, or name pictures. Received: {received}.")
     kinds = _in_words(left_out)
     return PictureFiles(sorted(pictures), splits, f"left out, as no pictures in a class's folder: {kinds}" if kinds else "")

@@ -18,7 +18,7 @@ def test_command_prints_a_table_and_says_what_is_wrong(tmp_path, capsys, monkeyp
     command = ["--config", str(tmp_path / "c.yaml"), "--set"]
     assert main([*command, f"task.data_dir={tmp_path / 'data'}"]) == 0
     printed = capsys.readouterr().out
-    assert "2 images occur twice, pixel for pixel; 2 of them in two splits." in printed and "validation" in printed
+    assert "Images that occur twice, pixel for pixel: 2; of them in two splits: 2." in printed and "validation" in printed
     assert main([*command, "task.data_dir=nowhere"]) == 2
     assert capsys.readouterr().err.startswith("error: ")
     assert main([*command[:2], "--set", 'task={name: "sinusoid"}']) == 2

@@ -56,7 +56,7 @@ def test_rows_go_to_a_file(places, tmp_path, capsys):
     assert run(places) == 0
     printed = capsys.readouterr().out
     assert run(places, "--out", str(tmp_path / "labels.csv")) == 0
-    assert capsys.readouterr().out == f"10 pictures are labelled in {tmp_path / 'labels.csv'}.\n"
+    assert capsys.readouterr().out == f"Pictures labelled in {tmp_path / 'labels.csv'}: 10.\n"
     assert (tmp_path / "labels.csv").read_text() == printed
 
 
