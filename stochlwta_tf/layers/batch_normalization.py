@@ -10,6 +10,7 @@ import tensorflow as tf
 from keras import ops
 
 _stored = contextvars.ContextVar("stored_statistics", default=False)
+_separate = contextvars.ContextVar("separate_operations", default=False)
 
 
 @contextlib.contextmanager
@@ -20,6 +21,19 @@ def stored_statistics() -> Iterator[None]:
         yield
     finally:
         _stored.reset(token)
+
+
+@contextlib.contextmanager
+def separate_operations() -> Iterator[None]:
+    """Within this context `BatchNormalization` is one operation for each of the formula's: slower, and what ABML's meta-gradient needs.
+
+    TensorFlow's fused operation gives a graph with a cycle where ABML differentiates two or more of its inner steps.
+    """
+    token = _separate.set(True)
+    try:
+        yield
+    finally:
+        _separate.reset(token)
 
 
 def check_normalization(network: keras.Model) -> None:
@@ -110,7 +124,7 @@ class BatchNormalization(keras.layers.Layer):
         if _stored.get():
             y = self._normalized(x, ops.convert_to_tensor(self.mean), ops.convert_to_tensor(self.variance))
             return ops.cast(y, self.compute_dtype)
-        if len(x.shape) == 4 and x.dtype == tf.float32:
+        if len(x.shape) == 4 and x.dtype == tf.float32 and not _separate.get():
             y, mean, variance = self._fused(x)
         else:
             axes = tuple(range(len(x.shape) - 1))

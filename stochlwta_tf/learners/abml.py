@@ -8,6 +8,7 @@ import tensorflow_probability as tfp
 from pydantic import Field
 
 from stochlwta_tf import random
+from stochlwta_tf.layers.batch_normalization import separate_operations
 from stochlwta_tf.learners.compiled_model import TRAINING_ONLY
 from stochlwta_tf.learners.functional import Stream
 from stochlwta_tf.learners.meta_gradient import MetaGradientLearner, normal_kl
@@ -111,8 +112,9 @@ class ABML(MetaGradientLearner):
 
     def meta_loss(self, psi, state, task):
         theta = mu, rho = self.values_of(psi, self.network.trainable_variables, self.rho)
-        for i in range(self.inner_steps):  # unrolled: XLA has no gradient of a loop of tf.vectorized_map
-            mu, rho, state = self.inner_step(i, mu, rho, theta, state, task.support_x, task.support_y, task.key)
+        with separate_operations():
+            for i in range(self.inner_steps):  # unrolled: XLA has no gradient of a loop of tf.vectorized_map
+                mu, rho, state = self.inner_step(i, mu, rho, theta, state, task.support_x, task.support_y, task.key)
         losses, draws = [], []
         for key in tf.unstack(random.split(task.key, self.train_draws, Stream.META_LOSS)):
             loss, outputs = self.joint_loss(self.sample(mu, self.stds(rho), key), state, task, key, "mean", "meta-loss")

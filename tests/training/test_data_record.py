@@ -179,7 +179,7 @@ def test_a_picture_in_two_splits_stays_in_every_result(finished, tmp_path, monke
     assert train.main(["--config", "own.yaml", "--set", "task.data_dir=data", "task.duplicates=keep", "--out", "run"]) == 0
     run = RunFolder("run")
     notes = json.loads(run.evaluation.read_text())["data_notes"]
-    assert len(notes) == 1 and "1 of them in another split" in notes[0], notes
+    assert len(notes) == 1 and "of them in another split: 1;" in notes[0], notes
     for again in (lambda: train.main(["--resume", "--out", "run"]), lambda: evaluate.main(["--run", "run"])):
         run.evaluation.unlink()
         assert again() == 0, capfd.readouterr().err
