@@ -25,9 +25,9 @@ def stored_statistics() -> Iterator[None]:
 
 @contextlib.contextmanager
 def separate_operations() -> Iterator[None]:
-    """Within this context `BatchNormalization` is one operation for each of the formula's: slower, and what ABML's meta-gradient needs.
+    """Within this context `BatchNormalization` is one operation for each of the formula's: slower, and what ABML and PLATIPUS need.
 
-    TensorFlow's fused operation gives a graph with a cycle where ABML differentiates two or more of its inner steps.
+    TensorFlow's fused operation gives a graph with a cycle where their meta-gradients go through two or more gradient steps.
     """
     token = _separate.set(True)
     try:

@@ -110,11 +110,11 @@ class ABML(MetaGradientLearner):
         means = [tf.reduce_sum(normal.log_prob(m)) for m in mu]
         return tf.add_n(means + [tf.reduce_sum(gamma.log_prob(1 / tf.square(s))) for s in self.stds(rho)])
 
+    @separate_operations()
     def meta_loss(self, psi, state, task):
         theta = mu, rho = self.values_of(psi, self.network.trainable_variables, self.rho)
-        with separate_operations():
-            for i in range(self.inner_steps):  # unrolled: XLA has no gradient of a loop of tf.vectorized_map
-                mu, rho, state = self.inner_step(i, mu, rho, theta, state, task.support_x, task.support_y, task.key)
+        for i in range(self.inner_steps):  # unrolled: XLA has no gradient of a loop of tf.vectorized_map
+            mu, rho, state = self.inner_step(i, mu, rho, theta, state, task.support_x, task.support_y, task.key)
         losses, draws = [], []
         for key in tf.unstack(random.split(task.key, self.train_draws, Stream.META_LOSS)):
             loss, outputs = self.joint_loss(self.sample(mu, self.stds(rho), key), state, task, key, "mean", "meta-loss")

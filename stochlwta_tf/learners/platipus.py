@@ -7,6 +7,7 @@ import tensorflow as tf
 from pydantic import Field
 
 from stochlwta_tf import random
+from stochlwta_tf.layers.batch_normalization import separate_operations
 from stochlwta_tf.learners.compiled_model import TRAINING_ONLY
 from stochlwta_tf.learners.functional import Stream
 from stochlwta_tf.learners.meta_gradient import MetaGradientLearner, normal_kl
@@ -110,6 +111,7 @@ class PLATIPUS(MetaGradientLearner):
         steps = self.steps_at_test if steps is None else steps
         return list(tf.while_loop(lambda i, _: i < steps, step, (tf.constant(0), thetas), maximum_iterations=steps)[1:]), state
 
+    @separate_operations()
     def meta_loss(self, psi, state, task):
         prior = self.prior(psi, state, task.support_x, task.support_y, task.key)
         posterior = self.posterior(psi, state, task)

@@ -143,6 +143,12 @@ def test_a_loss_that_is_not_finite_names_the_term_and_keeps_the_checkpoint(confi
     assert not (tmp_path / "run" / "model.keras").exists()
 
 
+TOO_FEW = (
+    "has too few images for shot + queries: set task.shot and task.queries (in training task.train_shot and task.train_queries) lower."
+    " Received: 20 for 45."
+)
+
+
 @pytest.mark.badinput
 @pytest.mark.parametrize(
     ("options", "message"),
@@ -150,7 +156,7 @@ def test_a_loss_that_is_not_finite_names_the_term_and_keeps_the_checkpoint(confi
         (["optimizer.learning_rate=fast"], 'optimizer.learning_rate must be a valid number. Received: optimizer.learning_rate="fast".'),
         (["task.name=glyphs", "task.way=0"], "task.way must be greater than or equal to 1"),
         (["task.name=glyphs", "task.way=1000"], "way"),
-        (["task.name=glyphs", "task.shot=30"], "has too few images for shot + queries"),
+        (["task.name=glyphs", "task.shot=30"], TOO_FEW),
         (["network.name=mlp", "network.units=[6, 5]", "network.activation=stochastic_lwta"], "network: "),
         (["learner.name=maml", "task.train_queries=0"], "learner.name=maml needs task.train_queries of 1 or more. Received: 0."),
         (["network.name=conv4"], "network: `conv4` needs images"),

@@ -10,8 +10,9 @@ from stochlwta_tf import networks
 from stochlwta_tf.learners import ABML, BMAML, MAML, PLATIPUS
 from stochlwta_tf.learners.meta_gradient import MetaGradientLearner, normal_kl
 from stochlwta_tf.learners.non_finite import explain_failure
+from stochlwta_tf.tasks import Task
 from tests.helpers.small_learners import bits_of
-from tests.helpers.small_tasks import one, point_tasks
+from tests.helpers.small_tasks import image_tasks, one, point_tasks
 
 tfd = tfp.distributions
 
@@ -104,3 +105,15 @@ def test_a_meta_loss_that_is_not_written_says_so():
     base = MetaGradientLearner(networks.mlp((1,), 1))
     with pytest.raises(NotImplementedError, match="MetaGradientLearner must implement meta_loss"):
         base.task_update(*base.current_values(), one(point_tasks(), 0))
+
+
+@pytest.mark.parametrize("learner", [MAML, ABML, PLATIPUS])
+def test_a_compiled_meta_gradient_through_two_inner_steps_of_convolutions_is_the_eager_one(learner):
+    keras.utils.set_random_seed(0)
+    learner = learner(networks.conv4((8, 8, 1), 3, filters=2), inner_steps=2)
+    arguments, tasks = learner.current_values(), image_tasks("float32", count=1)
+    gradient, (loss, _) = learner.task_runner.mean(learner.task_update)(*arguments, tasks)
+    expected, (expected_loss, _) = learner.task_update(*arguments, Task(*(t[0] for t in tasks)))
+    assert float(loss) == pytest.approx(float(expected_loss), rel=1e-4)
+    ours, theirs = (np.concatenate([np.ravel(part) for part in parts]) for parts in (gradient, expected))
+    np.testing.assert_allclose(ours, theirs, rtol=1e-2, atol=1e-3 * np.abs(theirs).max())

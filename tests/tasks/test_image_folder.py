@@ -136,7 +136,8 @@ def test_wrong_folders_and_options_are_one_line(folder, tmp_path):
 
 @pytest.mark.badinput
 def test_too_few_pictures_are_named(folder):
-    with pytest.raises(DataError, match="Class 'c.' has too few images .*: set task.shot and task.queries .* Received: 3 for 4"):
+    message = "Class 'c.' has too few images for shot \\+ queries: set task.shot and task.queries .* Received: 3 for 4"
+    with pytest.raises(DataError, match=message):
         make(folder, queries=3)
 
 

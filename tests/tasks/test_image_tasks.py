@@ -175,7 +175,8 @@ def test_wrong_options_are_named(options, message):
 def test_too_little_data_is_named():
     with pytest.raises(DataError, match="ImageTasks, train split: way=6 needs 6 classes, but there are 5"):
         make(way=6)
-    with pytest.raises(DataError, match="ImageTasks, train split: Class 'class 0' has too few images .* Received: 6 for 7"):
+    message = "ImageTasks, train split: Class 'class 0' has too few images for shot \\+ queries: .* Received: 6 for 7"
+    with pytest.raises(DataError, match=message):
         make(shot=4)
     with pytest.raises(DataError, match="no test classes, only: train"):
         make("test")

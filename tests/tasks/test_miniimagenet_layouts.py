@@ -1,4 +1,4 @@
-"""mini-ImageNet: all layouts give the same, and wrong data is one line."""
+"""The layouts in which mini-ImageNet is distributed hold the same classes and images; each error is one line that names the file."""
 
 import pickle
 import shutil
