@@ -98,10 +98,9 @@ class ABML(MetaGradientLearner):
         steps = self.steps_at_test if steps is None else steps
 
         def step(i, mu, rho, state):
-            return i + 1, *self.inner_step(i, mu, rho, theta, state, support_x, support_y, key)
+            return self.inner_step(i, mu, rho, theta, state, support_x, support_y, key)
 
-        start = (tf.constant(0), *theta, list(state))
-        _, mu, rho, state = tf.while_loop(lambda i, *_: i < steps, step, start, maximum_iterations=steps)
+        mu, rho, state = self.task_runner.repeat(step, steps, *theta, list(state))
         return [mu, rho], state
 
     def hyperprior(self, mu, rho):

@@ -169,11 +169,10 @@ class BMAML(MetaGradientLearner):
 
     def adapt(self, psi, state, support_x, support_y, key, steps=None):
         def step(i, particles):
-            return i + 1, self.support_step(i, particles, state, support_x, support_y, key)
+            return (self.support_step(i, particles, state, support_x, support_y, key),)
 
         steps = self.steps_at_test if steps is None else steps
-        start = (tf.constant(0), self.initial(psi))
-        return list(tf.while_loop(lambda i, _: i < steps, step, start, maximum_iterations=steps)[1:]), state
+        return self.task_runner.repeat(step, steps, self.initial(psi)), state
 
     def leader(self, particles, state, task):
         """The particles after s more steps, on the support set and the queries."""

@@ -90,11 +90,10 @@ class MAML(MetaGradientLearner):
         weights, rates = self.initial(psi)
 
         def step(i, weights, state):
-            return i + 1, *self.inner_step(i, weights, state, rates, support_x, support_y, key)
+            return self.inner_step(i, weights, state, rates, support_x, support_y, key)
 
         steps = self.steps_at_test if steps is None else steps
-        start = (tf.constant(0), weights, list(state))
-        return tf.while_loop(lambda i, *_: i < steps, step, start, maximum_iterations=steps)[1:]
+        return self.task_runner.repeat(step, steps, weights, list(state))
 
     def meta_loss(self, psi, state, task):
         weights, rates = self.initial(psi)

@@ -106,10 +106,10 @@ class PLATIPUS(MetaGradientLearner):
                 vector, draw_key = arguments
                 return self.to_vector(self.inner_step(i, self.from_vector(vector), state, support_x, support_y, draw_key)[0])
 
-            return i + 1, self.task_runner.map_draws(one, (vectors, keys))
+            return (self.task_runner.map_draws(one, (vectors, keys)),)
 
         steps = self.steps_at_test if steps is None else steps
-        return list(tf.while_loop(lambda i, _: i < steps, step, (tf.constant(0), thetas), maximum_iterations=steps)[1:]), state
+        return self.task_runner.repeat(step, steps, thetas), state
 
     @separate_operations()
     def meta_loss(self, psi, state, task):

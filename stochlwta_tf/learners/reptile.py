@@ -94,10 +94,9 @@ class Reptile(MetaLearner):
             if self.inner_optimizer == "adam":
                 directions, adam = _adam(directions, adam)
             score = self.likelihood.score(step_y, self.likelihood.predictive(outputs[None]))
-            return i + 1, self.step(weights, directions, self.inner_lr), state, adam, loss, score
+            return self.step(weights, directions, self.inner_lr), state, adam, loss, score
 
-        start = (tf.constant(0), self.parted(psi)[0], list(state), self.adam_state(psi), zero, zero)
-        return tf.while_loop(lambda i, *_: i < steps, step, start, maximum_iterations=steps)[1:]
+        return self.task_runner.repeat(step, steps, self.parted(psi)[0], list(state), self.adam_state(psi), zero, zero)
 
     def adapt(self, psi, state, support_x, support_y, key, steps=None):
         steps = self.steps_at_test if steps is None else steps

@@ -93,6 +93,21 @@ class TaskRunner:
         mean = self._compile(lambda *arguments: tf.nest.map_structure(lambda t: tf.reduce_mean(t, 0), each(*arguments)))
         return self._sharded(mean, _mean_of_shards)
 
+    def repeat(self, step: Callable, count: int | tf.Tensor, *start: Any) -> list:
+        """Applies `values = step(i, *values)` for i = 0, …, count − 1, from `start`, within a function of one task: inner steps.
+
+        There is no gradient through them.
+        """
+        if not (self.xla or tf.executing_eagerly()):
+            # In the order of a graph with loops, oneDNN may meet the gradient of a max-pooling before the pooling, and leave it to a kernel
+            # that takes ten times as long. A step that is a call has a graph without a loop around it.
+            step = own_function(step, experimental_attributes={"_noinline": True})
+
+        def numbered(i: tf.Tensor, *values: Any) -> tuple:
+            return i + 1, *step(i, *values)
+
+        return list(tf.while_loop(lambda i, *_: i < count, numbered, (tf.constant(0), *start), maximum_iterations=count)[1:])
+
     def map_draws(self, draw: Callable[[Any], tf.Tensor], keys: Any) -> tf.Tensor:
         """Stacks `draw(key)` over noise keys, within a function of one task; unrolled, each draw would be compiled separately."""
         if self.vectorized:

@@ -98,3 +98,23 @@ def test_the_runner_follows_from_the_network():
     assert TaskRunner.for_network(dense, parallel_tasks=3).parallel_tasks == 3
     if not tf.config.list_physical_devices("GPU"):
         assert TaskRunner.for_network(dense).xla and not TaskRunner.for_network(convolutional).xla
+
+
+@pytest.mark.parametrize("vectorized", [False, True])
+@pytest.mark.parametrize("count", [0, 3])
+def test_repeated_steps_are_those_of_python(vectorized, count):
+    runner = TaskRunner(vectorized, xla=vectorized, parallel_tasks=1)
+
+    def double(i, values, steps):
+        return [2 * v for v in values], steps + i
+
+    def repeated(values, state, task, count=count):
+        return runner.repeat(double, count, values, task.key)
+
+    key = tf.constant([[10], [20]])
+    tasks = Task(*(tf.zeros([2, 1]) for _ in range(4)), key)
+    values, steps = runner.map(repeated)([tf.constant([1.0, 2.0])], [], tasks)
+    expected = repeated([tf.constant([1.0, 2.0])], [], Task(*(t[1] for t in tasks)))
+    np.testing.assert_array_equal(values[0], 2**count * np.array([[1.0, 2.0], [1.0, 2.0]]))
+    np.testing.assert_array_equal(steps, key + sum(range(count)))
+    np.testing.assert_array_equal(expected[0][0], values[0][1])
