@@ -27,8 +27,8 @@ def stored_statistics() -> Iterator[None]:
 def separate_operations() -> Iterator[None]:
     """Within this context `BatchNormalization` is one operation for each of the formula's: slower, and what ABML and PLATIPUS need.
 
-    With oneDNN's optimisations TensorFlow's fused operation gives a graph with a cycle where their meta-gradients go through two or more
-    gradient steps.
+    oneDNN merges the gradients of a convolution's bias and kernel.  After TensorFlow's fused operation that gives their meta-gradients a
+    graph with a cycle, where they go through two or more gradient steps.
     """
     token = _separate.set(True)
     try:
